@@ -71,7 +71,7 @@ def stored(load: Callable[..., Any]) -> Callable[[int], Split]:
 
 
 SMALL = {"width": 8, "depth": 4, "rank": 8}
-DIGITS = {"width": 64, "depth": 2, "rank": 8, "max_steps": 1500, "learning_rate": 0.005, "alpha": 0.01}
+DIGITS = {"width": 64, "depth": 2, "rank": 8}
 TASKS = {
     "Franke": Task("RMSE", drawn(franke), SMALL, (30, 30)),
     "wave": Task("RMSE", drawn(wave), SMALL, (30, 30)),

@@ -64,6 +64,16 @@ V' = 10 - 120*m^3*h*(V - 50) - 36*n^4*(V + 77) - 0.3*(V + 54.387)
 m' = am*(1 - m) - bm*m
 h' = ah*(1 - h) - bh*h
 n' = an*(1 - n) - bn*n"""
+
+
+def cooled_reactor(coolant: int, start: tuple[float, float], time: float) -> Model:
+    """An exothermic reaction in a stirred tank, in kelvin: exp(-8750/T) is 1e-11, and its factor 1e11."""
+    rate = "7.2e10*exp(-8750/T)*C"
+    text = f"C' = 1 - C - {rate}; T' = (350 - T) + 209.2*{rate} + 2.092*({coolant} - T)"
+    return Model(text, 5, start, time)
+
+
+COOLED_REACTORS = {"300 K": cooled_reactor(300, (0.5, 350.0), 5.0), "305 K": cooled_reactor(305, (0.9, 310.0), 10.0)}
 CART_POLE = (
     "x' = v; v' = sin(q)*(w^2 + 9.8*cos(q))/(2 + sin(q)^2); "
     "q' = w; w' = (-w^2*cos(q)*sin(q) - 30*sin(q))/(2 + sin(q)^2)"

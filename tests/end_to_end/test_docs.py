@@ -24,10 +24,16 @@ KINDS = {page: {block.kind for block in blocks(page.read_text())} for page in PA
 WITH_CODE = [page for page in PAGES if KINDS[page] & {*RUN} and page.name != "tutorial.md"]
 WITH_EXTRAS = [page for page in PAGES if "py" in KINDS[page]]
 OPTIONAL = {  # what a block of py may import
-    *("jax", "torch", "onnx", "onnxruntime", "onnxscript", "sklearn", "keras", "h5py"),
+    *("jax", "equinox", "optax", "torch", "onnx", "onnxruntime", "onnxscript", "sklearn", "keras", "h5py"),
     *("basico", "fmpy", "lucipy", "roadrunner", "rumoca"),
 }
-CALLED = {"onnx.export": ("onnx", "onnxscript"), "learn.fine_tune": ("jax", "optax")}  # extras by what calls them
+CALLED = {  # extras by what calls them
+    "onnx.export": ("onnx", "onnxscript"),
+    "learn.fine_tune": ("jax", "equinox", "optax"),
+    "learn import QuadraticODE": ("jax", "equinox", "optax"),
+    "learn import QuadraticODERegressor": ("sklearn",),
+    "learn import depth_study": ("jax", "equinox", "optax", "sklearn"),
+}
 TOOLS = {  # programs that a page may call, and where
     "gcc": r"^gcc ",
     "cmake": r"\bbuild_platform_binary\(",
@@ -310,8 +316,12 @@ def differs(name: str, written: str) -> bool:
     return any(a[:2] != b[:2] or a[2] not in (b[2], ...) for a, b in zip(shown, true, strict=True))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("learn.") else name for name in CALLS]
+)
 def test_api_signature(name: str) -> None:
+    for extra in ("jax", "equinox", "optax", "sklearn") if name.startswith("learn.") else ():
+        framework(extra)
     hidden = {"tensor": "array, dtype=..."}  # int64 tensors are for files only
     assert not differs(name, hidden.get(name, CALLS[name])), f"{name}{inspect.signature(real(name))}"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from integraph.errors import UsageError
 from integraph.files import names_program
-from integraph.numbers.arrays import real
+from integraph.numbers.arrays import real, whole
 from integraph.program import load
 
 
@@ -32,12 +32,3 @@ def positive(name: str, value: Any) -> None:
     """Refuse what is no finite number > 0."""
     if isinstance(value, bool) or not 0 < real(value, name) < math.inf:
         raise UsageError("it must be finite and > 0", argument=name, value=value)
-
-
-def whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is no integer from `least` to `most`."""
-    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not good or (most is not None and value > most):  # type: ignore[operator]
-        raise UsageError(
-            f"needs an integer, at least {least}{f' and at most {most}' if most else ''}", argument=name, value=value
-        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, opened, whole
+from integraph.api.arguments import check_workers, opened
 from integraph.api.bounds import computable
 from integraph.api.flow_maps import flow_map, is_lifted
 from integraph.api.origin import is_exact, outputs, target_of
@@ -24,7 +24,7 @@ from integraph.errors import IntegraphError, UsageError
 from integraph.files import FilePath, begins_with, check_path
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, read
 from integraph.frontends.files import file_kind
-from integraph.numbers.arrays import Floats, real
+from integraph.numbers.arrays import Floats, real, whole
 from integraph.numbers.intervals import Interval
 from integraph.program import Program
 from integraph.program.box import where

@@ -7,13 +7,12 @@ from typing import Any
 
 from integraph.api.lifting import lift
 from integraph.constructions.lifting.flow_map import FlowMap
-from integraph.constructions.lifting.flow_program import LIFT
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 from integraph.errors import UsageError
 from integraph.frontends import Parameters
 from integraph.frontends.formula.parser import parse
 from integraph.program import Program
-from integraph.program.origin import Option
+from integraph.program.origin import LIFT, Option
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.text import shortened
 
@@ -41,6 +40,9 @@ def flow_map(program: Program, source: Any, parameters: Parameters = None) -> Fl
     if not isinstance(source, QuadraticSystem):
         inputs, positive = (str(facts.get(name, "")) for name in ("inputs", "positive"))
         source = lift(source, parameters=parameters, inputs=inputs or (), positive=positive or ())
+        rate = facts.get("relax")
+        if isinstance(rate, int | float) and rate:
+            source = source.relax(rate)
     elif parameters:
         raise UsageError("the system has its parameters: leave them out", argument="parameters")
     output = facts.get("output")

@@ -27,10 +27,10 @@ def lift(
 
     `source` is text ("x' = v; v' = -g*sin(x)", also x'' = … and dx/dt = …, one equation to a line or separated by
     semicolons), a file of such text (.ode, .txt), of SBML (.xml, .sbml) or Antimony (.ant), {"x": "v", "v":
-    "-g*sin(x)"}, or {x: v, v: -sin(x)} of sympy. A function that jax can trace is one too: f(x, v) of numbers, or f(y)
-    or f(t, y) of a vector whose entries `states` names, or counts. `parameters` gives names values.
-    `inputs` are names that are held: registers of their own, so that a batch of starts sweeps them. `positive` names
-    states that stay positive, so that √(xy) may be √x·√y. A name t that is no state is time.
+    "-g*sin(x)"}, or of sympy {x: v, v: -sin(x)} or [Eq(x(t).diff(t), v(t)), …]. A function that jax can trace is one
+    too: f(x, v) of numbers, or f(y) or f(t, y) of a vector whose entries `states` names, or counts. `parameters` gives
+    names values. `inputs` are names that are held: registers of their own, so that a batch of starts sweeps them.
+    `positive` names states that stay positive, so that √(xy) may be √x·√y. A name t that is no state is time.
 
     New variables are products of powers of states and of functions of them. The search takes `seconds` at most, and
     keeps the smallest set; `minimal` says whether fewer were excluded, and `among` among what. Ctrl-C keeps the best so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from integraph.targets.graph_conversion import to_graph
 
 PROGRAMS = (".integraph", ".safetensors")
 FORMULAS = (".formula", ".txt")
+CLOCK = "t"  # the state that a plant has in addition where it depends on the time
 
 
 def inputs_of(controller: Any) -> tuple[str, ...] | None:
@@ -77,6 +78,13 @@ def _law(
     sizes = (law.inputs, law.sizes if isinstance(law, Graph) else law.outputs) if not isinstance(law, Expression) else (
         len(law.variables), len(law.outputs)
     )  # fmt: skip
+    if outputs is None and CLOCK in states and sizes == (seen - 1, count):
+        rest = ", ".join(name for name in states if name != CLOCK)
+        raise UsageError(
+            f"the plant depends on the time, so {CLOCK} is a state, which the controller would see: leave it out with "
+            f'outputs="{rest}", and begin with {CLOCK} = 0 in start',
+            argument="outputs",
+        )
     if sizes != (seen, count):
         raise UsageError(
             f"the controller has {sizes[0]} inputs and {sizes[1]} outputs, the loop gives it {seen} and needs {count}: "
@@ -92,7 +100,12 @@ def _readings(states: tuple[str, ...], constants: tuple[str, ...], outputs: Any)
     if outputs is None:
         tape = Tape(every)
         return tape.expression([tape.add(VARIABLE, text=name) for name in states]) if constants else None
-    text = outputs if isinstance(outputs, str) else ", ".join(outputs)
+    parts = (outputs,) if isinstance(outputs, str) else outputs
+    if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, str) for part in parts):
+        raise UsageError(
+            'give formulas of the states as text, "x, sqrt(v)" or ["x", "sqrt(v)"]', argument="outputs", value=outputs
+        )
+    text = ", ".join(parts)
     expression = parse(text, every).expression
     assert expression is not None
     steps = [expression.steps[n] for n in expression.outputs]

@@ -114,6 +114,10 @@ def sides(box: Any, wanted: tuple[str, ...], argument: str) -> tuple[Floats, Flo
         pairs.append(np.broadcast_to(ends, (2,)))
     low, high = np.array(pairs).reshape(-1, 2).T.copy()
     for name, start, end in zip(wanted, low, high, strict=True):
-        if not -np.inf < start <= end < np.inf:
-            raise UsageError(f"{name} needs (low, high), finite, low ≤ high", argument=argument, value=box[name])
+        if not (start <= end and float(end) - float(start) < np.inf):
+            raise UsageError(
+                f"{name} needs (low, high), finite, low ≤ high, as is their difference",
+                argument=argument,
+                value=box[name],
+            )
     return low, high

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from integraph.api.arguments import whole
 from integraph.constructions.graph.construction import exact
 from integraph.constructions.lifting.construction import lift
 from integraph.errors import UsageError
+from integraph.numbers.arrays import whole
 from integraph.program import Domain, Program
+from integraph.program.composition import in_place
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.expression import Expression
 from integraph.targets.graph import Graph
@@ -38,6 +39,13 @@ def loop_program(result: LoopResult, periods: int | None = None, *, eps: float |
     within `eps`. Save it, run it, or write it for another tool:
     `integraph.loop_program(result).export("loop.cora.m")`.
     """
+    from integraph.certify.loops.search import LoopResult
+
+    if not isinstance(result, LoopResult):
+        raise UsageError(
+            f"give what integraph.loop gave, whose tube says how far states go, not a {type(result).__name__}",
+            argument="result",
+        )
     loop = result.loop
     if loop.disturbance is not None:
         raise UsageError(
@@ -53,7 +61,7 @@ def loop_program(result: LoopResult, periods: int | None = None, *, eps: float |
     program = _sampled(loop, reach, eps).then(_plant(loop, reach, _inputs(loop, boxes)))
     cells = result.proved + result.open or (result.failure,)
     low, high = (f([getattr(cell, end) for cell in cells], 0) for end, f in (("low", np.min), ("high", np.max)))
-    return program.repeat(periods or loop.steps).annotate(domain=Domain(low, high))
+    return in_place(program).repeat(periods or loop.steps).annotate(domain=Domain(low, high))
 
 
 def _sampled(loop: Loop, reach: Floats, eps: float | None) -> Program:

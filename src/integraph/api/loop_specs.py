@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
+from fractions import Fraction
 
 from integraph.api.loop_conditions import Conditions
 from integraph.certify.loops.spec import Clause, Specification, When
@@ -87,7 +89,7 @@ class _Reader:
         steps = [self._step(quantity) for quantity in asked.quantities]
         return fold(
             asked.clause,
-            lambda one: self.conditions.compared(steps[one.quantity], one.sense, one.threshold),
+            lambda one: self.conditions.compared(steps[one.quantity], one.sense, _bound(one.threshold)),
             conjunction,
             disjunction,
         )
@@ -112,6 +114,14 @@ class _Reader:
         for term in terms[1:]:
             total = self.tape.add("add", total, term)
         return total
+
+
+def _bound(threshold: Fraction) -> Fraction:
+    if abs(threshold) > sys.float_info.max:
+        raise UsageError(
+            f"a bound must be less than {sys.float_info.max:.3g}, the largest number of float64", argument="spec"
+        )
+    return threshold
 
 
 def _time(text: str) -> float:

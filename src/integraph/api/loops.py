@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from integraph.api.arguments import check_workers, whole
+from integraph.api.arguments import check_workers
 from integraph.errors import UsageError
 from integraph.frontends import Parameters
-from integraph.numbers.arrays import Floats, numbers, real
+from integraph.numbers.arrays import Floats, numbers, real, whole
 
 if TYPE_CHECKING:
     from integraph.certify.loops.loop import Loop
@@ -72,15 +72,25 @@ def loop(
     return search(closed, asked, *box, cells, seconds, progress, workers, scheduler)
 
 
-def simulate(closed: Loop, starts: ArrayLike, *, seed: int | None = None) -> Floats:
+def simulate(closed: Loop | LoopResult, starts: ArrayLike, *, seed: int | None = None) -> Floats:
     """The states (steps + 1, B, n) at sampling times from starts (B, n), in float64, without proof; NaN from the period
     on in which a state grows without bound, or a function is not defined.
 
-    A start has a number for each of `closed.states`: states of the plant, then constants that are uncertain.
-    Disturbances are in the middle of their intervals, or with a `seed` random.
+    `closed` is what `loop` gave, or its loop. A start has a number for each of its states: states of the plant, then
+    constants that are uncertain. Disturbances are in the middle of their intervals, or with a `seed` random.
     """
+    from integraph.certify.loops.loop import Loop
+    from integraph.certify.loops.search import LoopResult
     from integraph.certify.loops.simulation import simulated
 
+    if isinstance(closed, LoopResult):
+        closed = closed.loop
+    if not isinstance(closed, Loop):
+        raise UsageError(
+            f"give what integraph.loop gave, or its loop, not a {type(closed).__name__}", argument="closed"
+        )
+    if seed is not None:
+        whole("seed", seed, 0)
     x = np.atleast_2d(numbers(starts, "starts"))
     if x.ndim != 2 or x.shape[1] != len(closed.states):
         raise UsageError(
@@ -125,6 +135,8 @@ def _closed(
         raise UsageError("a sampling period must be finite and > 0", argument="period", value=period)
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= PERIODS:
         raise UsageError(f"a number of periods must be an integer from 1 to {PERIODS:,}", argument="steps", value=steps)
+    if not isinstance(discrete, bool):
+        raise UsageError("it is True or False", argument="discrete", value=discrete)
     own = inputs_of(controller)
     if own is not None and inputs is not None:
         raise UsageError("several controllers name the inputs themselves: leave it out", argument="inputs")

@@ -28,6 +28,7 @@ LOOKING = 0.25  # of the time that is left, to look for a large difference
 LAST = 0.1  # of the time budget, for a bound, however long float64 took to say where to look
 SOON = 1e-9  # seconds, of a search that has none left
 BLUR = 1e-3  # by which a value at a point may be uncertain
+DIGITS, EXACT = 3, 17  # of a bound in a text, and of a float64
 SAMPLES, MORE = 24, 128  # points that are looked at, if float64 said where, and if it could not
 
 
@@ -36,9 +37,9 @@ class Proof:
     """`status` is proved, refuted or unknown: whether |target − program| ≤ eps for every x in the box.
 
     lower ≤ sup |target − program| ≤ upper is proved in any case; lower is at `point`. `promised` is the bound of
-    the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search. Without
-    a certificate nothing is proved, and `reason` says why. `stopped` is how the search ended, and
-    `stopped.message` says it in a sentence.
+    the construction, `proven` is upper, `seen` is the largest difference found, by samples and a local search, or None
+    where no point could be evaluated. Without a certificate nothing is proved, and `reason` says why. `stopped` is how
+    the search ended, and `stopped.message` says it in a sentence.
     """
 
     status: str
@@ -76,21 +77,34 @@ class Proof:
             ("status", ": ".join(filter(None, (self.status, "; ".join(remarks))))),
             ("box", inputs_in(low, high, self.names)),
             ("asked", self._asked()),
-            ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised)}"),
-            ("proven", f"≤ {above(self.upper)}" if math.isfinite(self.upper) else "nothing"),
-            ("difference found", "none" if self.seen is None else f"{self.seen:.4g}{at_point(self.point, self.names)}"),
+            ("promised", "nothing" if self.promised is None else f"≤ {above(self.promised, self._digits)}"),
+            ("proven", f"≤ {above(self.upper, self._digits)}" if math.isfinite(self.upper) else "nothing"),
+            ("difference found", self._largest_seen()),
         ]
         if self.boxes:
             work = f"{counted(self.boxes, 'box')}, {self.precision} bits, {self.seconds:.2g} s"
             rows += [("work", work), *(("assumed", text) for text in self.assumed)]
         return rows
 
+    def _largest_seen(self) -> str:
+        return "not measured" if self.seen is None else f"{self.seen:.4g}{at_point(self.point, self.names)}"
+
+    @property
+    def _digits(self) -> int:
+        """In how many digits the bound that is proved and the promise differ, if they do."""
+        if self.promised is None or self.promised == self.upper:
+            return DIGITS
+        texts = ((above(self.promised, n), above(self.upper, n)) for n in range(DIGITS, EXACT))
+        return DIGITS + next((n for n, (a, b) in enumerate(texts) if a != b), EXACT - DIGITS)
+
     def _beside_promise(self) -> str:
         """Which number is proved, where it is not the promise: both stand below."""
         if self.status != "proved" or self.eps is None or self.promised is None or self.upper <= self.promised:
             return ""
         asked = f"the error is at most {above(self.eps)}, which was asked for"
-        return f"{asked}; the smaller number that is promised, {above(self.promised)}, is not proved by this"
+        return (
+            f"{asked}; the smaller number that is promised, {above(self.promised, self._digits)}, is not proved by this"
+        )
 
     def _asked(self) -> str:
         parts = [] if self.eps is None else [f"≤ {above(self.eps)}"]
@@ -165,12 +179,13 @@ def prove(
     upper = max(leaf.uppers[0] for leaf in tree if isinstance(leaf, Leaf))
     lower, point = max([(result.lower[0], result.points[0]), (largest.low, largest.point)], key=lambda value: value[0])
     point = point if lower > 0 else None
+    seen = None if lower == 0 and largest.unknown == largest.points else lower
     if not lower <= upper:
         return nothing(Stop.CONTRADICTION, f"{Stop.CONTRADICTION.message} ({lower!r} > {upper!r})")
     certificate = Certificate(*hashes, box, eps, upper, lower, point, granted, tree).sealed()
     reason = _reason(result, certificate, largest if blurred else None)
     return Proof(
-        certificate.status, box, eps, gap, upper, lower, point, promised, lower, result.boxes, result.bits,
+        certificate.status, box, eps, gap, upper, lower, point, promised, seen, result.boxes, result.bits,
         clock.now() - begun, granted, reason, result.stopped, certificate if upper < math.inf or lower > 0 else None,
         names,
     )  # fmt: skip

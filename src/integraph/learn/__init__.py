@@ -3,9 +3,10 @@
 `identification` finds the quadratic vector field of trajectories; it needs numpy and scipy alone, and scikit-learn for
 its estimator. `fine_tuning` trains compiled nets, in jax; the rest trains quadratic ODEs on rows of inputs and targets.
 
-Read `quadratic_ode` (the model), `learned_program` (between models and programs), `objective` (what a step computes),
-`training` (the loop around it), `estimators` (as scikit-learn has them), `learning_curves`, `expressivity`,
-`fine_tuning`, `identification`.
+Read `quadratic_ode` (the model), `learned_program` (between models and programs), `taylor_steps` (how many a program
+needs), `objective` (what a step computes), `training` (the loop around it), `scaling` and `read_out` (what comes before
+and after), `estimators` (as scikit-learn has them), `continuation` (of a model that is given), `learning_curves`,
+`expressivity`, `fine_tuning`, `identification`.
 """
 
 import importlib
@@ -14,6 +15,7 @@ import typing
 from integraph.errors import UsageError
 
 if typing.TYPE_CHECKING:
+    from integraph.learn.continuation import train as train
     from integraph.learn.estimators import QuadraticODEClassifier as QuadraticODEClassifier
     from integraph.learn.estimators import QuadraticODERegressor as QuadraticODERegressor
     from integraph.learn.expressivity import depth_study as depth_study
@@ -30,6 +32,7 @@ _HOMES = {  # loaded when first used: they need extras
     "QuadraticODERegressor": "estimators",
     "depth_study": "expressivity",
     "fine_tune": "fine_tuning.fine_tune",
+    "train": "continuation",
 }
 __all__ = [*_HOMES]
 EXTRAS = {"equinox": "learn", "jax": "learn", "optax": "learn", "sklearn": "sklearn"}  # of packages that may be missing

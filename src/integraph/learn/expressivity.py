@@ -1,7 +1,7 @@
 """Depth is expressivity, measured: the error of quadratic ODEs against their depth D.
 
-Trained models of a fixed width, or with a fixed number of parameters, beside programs that the lean construction of
-Theorem 1 makes for a sequence of ε. Errors are root mean squares of the true flow at test points.
+Trained models of a fixed width W, of a fixed size W·D, or with a fixed number of parameters, beside programs that the
+lean construction of Theorem 1 makes for a sequence of ε. Errors are root mean squares of the true flow at test points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from integraph.api import compiler
 from integraph.errors import IntegraphError, UsageError
 from integraph.frontends import function
 from integraph.learn.estimators import QuadraticODERegressor
-from integraph.numbers.arrays import Floats
+from integraph.learn.quadratic_ode import whole
+from integraph.numbers.arrays import Floats, numbers
 from integraph.plot.picture import POINTS, Curve, Panel, Picture, alone
 from integraph.progress import late_bar
 from integraph.text import counted
@@ -40,11 +41,13 @@ class Point:
 
 @dataclass(frozen=True)
 class DepthStudy:
-    """The points of one function; `fixed` says what trained models have in common."""
+    """The points of one function; `fixed` says what trained models have in common, `missing` what was asked for and is
+    not there, and why."""
 
     function: str
     fixed: str
     points: tuple[Point, ...]
+    missing: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         lines = [
@@ -55,7 +58,7 @@ class DepthStudy:
             f"{one.made:<14}{one.width:>6}{one.depth:>6}{one.parameters or '':>12}{one.error:>10.2g}"
             for one in self.points
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.missing])
 
     def picture(self) -> Picture:
         """Errors against depth, and against the size W·D."""
@@ -94,31 +97,68 @@ def depth_study(
     *,
     depths: Sequence[int] = DEPTHS,
     width: int = 4,
+    size: int | None = None,
     parameters: int | None = None,
     tolerances: Sequence[float] = TOLERANCES,
     seeds: int = 3,
     max_steps: int = 4000,
     progress: bool = True,
 ) -> DepthStudy:
-    """The errors of a formula on its unit cube. Trained models have `width` registers, or with `parameters` the width
-    that gives about as many at each depth; `seeds` of each are trained, and the median counts."""
+    """The errors of a formula on its unit cube. Trained models have `width` registers at each of the `depths`; or about
+    `size` / D of them, so that W·D is fixed; or, with `parameters`, the width that gives about as many numbers. `seeds`
+    of each are trained, for `max_steps` at most, and the median counts. Programs are compiled for each of the
+    `tolerances`. Ctrl-C ends the study with the points so far."""
+    chosen = _depths(depths), _tolerances(tolerances)
+    whole("width", width)
+    whole("seeds", seeds)
+    whole("max_steps", max_steps)
+    for name, one in {"size": size, "parameters": parameters}.items():
+        if one is not None:
+            whole(name, one)
+    if size is not None and parameters is not None:
+        raise UsageError("size fixes W·D and parameters their number: give one of the two", argument="size", value=size)
     target = function(f)
-    if seeds < 1 or not depths:
-        raise UsageError("a study needs one seed and one depth at least", argument="seeds", value=seeds)
-    random = np.random.default_rng(0)
-    x, test = random.uniform(size=(2, ROWS, target.inputs))
     if target.values is None:
         raise UsageError("needs a formula, whose values are known", argument="f", value=f)
+    x, test = np.random.default_rng(0).uniform(size=(2, ROWS, target.inputs))
     y, truth = (np.asarray(target.values(points)).reshape(ROWS, -1) for points in (x, test))
-    points = []
-    with late_bar(progress, "training") as show:
-        for number, depth in enumerate(depths):
-            wide = width if parameters is None else _width(parameters, depth, target.inputs, y.shape[1])
-            show(number / len(depths), f"training D = {depth}, W = {wide}")
-            points.append(_trained(x, y, test, truth, wide, depth, seeds, max_steps))
-    points += _constructed(f, tolerances, test, truth)
-    fixed = f"W = {width}" if parameters is None else f"about {counted(parameters, 'parameter')}"
-    return DepthStudy(target.name, fixed, tuple(points))
+    points, missing = list[Point](), list[str]()
+    try:
+        with late_bar(progress, "training") as show:
+            for number, depth in enumerate(chosen[0]):
+                wide = width
+                if size is not None:
+                    wide = max(target.inputs, round(size / depth))
+                elif parameters is not None:
+                    wide = width_of(parameters, depth, target.inputs, y.shape[1])
+                show(number / len(depths), f"training D = {depth}, W = {wide}")
+                points.append(_trained(x, y, test, truth, wide, depth, seeds, max_steps))
+        for eps in chosen[1]:
+            try:
+                program = compiler.compile(f, eps, method="lean")
+            except IntegraphError as reason:
+                missing.append(f"eps = {eps:g}: {reason}")
+                continue
+            points.append(Point("constructed", program.width, program.depth, 0, _rms(program(test), truth)))
+    except KeyboardInterrupt:
+        missing.append("interrupted: these are the points so far")
+    fixed = f"W = {width}" if size is None else f"W·D = {size}"
+    fixed = fixed if parameters is None else f"about {counted(parameters, 'parameter')}"
+    return DepthStudy(target.name, fixed, tuple(points), tuple(missing))
+
+
+def _depths(given: Any) -> list[int]:
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise UsageError("needs a list of one depth or more, as (1, 2, 4)", argument="depths", value=given)
+    return [whole("depths", depth) for depth in given]
+
+
+def _tolerances(given: Any) -> list[float]:
+    values = numbers(given, "tolerances")
+    wrong = values[~(np.isfinite(values) & (values > 0))]
+    if values.ndim != 1 or wrong.size:
+        raise UsageError("needs a list of finite numbers > 0, as (0.1, 0.01)", argument="tolerances", value=given)
+    return [float(value) for value in values]
 
 
 def _rms(values: Floats, truth: Floats) -> float:
@@ -133,23 +173,14 @@ def _trained(
         model = QuadraticODERegressor(
             width=width, depth=depth, rank=width, max_steps=max_steps, random_state=seed, progress=False
         ).fit(x, y)
+        if model.interrupted_:
+            raise KeyboardInterrupt
         errors.append(_rms(model.predict(test), truth))
     return Point("trained", width, depth, model.model_.parameters, float(np.median(errors)))
 
 
-def _width(parameters: int, depth: int, inputs: int, outputs: int) -> int:
+def width_of(parameters: int, depth: int, inputs: int, outputs: int) -> int:
     """The width W of a lossless model of rank W with about so many: D·(W + 4W²) + W·outputs."""
     widths = np.arange(inputs, 1000)
     counts = depth * (widths + 4 * widths**2) + widths * outputs
     return int(widths[np.argmin(np.abs(counts - parameters))])
-
-
-def _constructed(f: str, tolerances: Sequence[float], test: Floats, truth: Floats) -> list[Point]:
-    points = []
-    for eps in tolerances:
-        try:
-            program = compiler.compile(f, eps, method="lean")
-        except IntegraphError:  # no plan reaches it
-            continue
-        points.append(Point("constructed", program.width, program.depth, 0, _rms(program(test), truth)))
-    return points

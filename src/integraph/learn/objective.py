@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from scipy.special import log_softmax
 
-from integraph.flow.jax.taylor import flow, solution
+from integraph.flow.jax.taylor import Controls, flow, solution
 from integraph.learn.quadratic_ode import QuadraticODE
 from integraph.numbers.arrays import Floats, Indices
 
@@ -40,22 +40,24 @@ class Rows(NamedTuple):
 
 
 def row_losses(outputs: Array, target: Array, loss: str) -> Array:
-    """(B,): mean squares, or cross entropies with targets as probabilities."""
+    """(B,): mean squares, or cross entropies with targets as probabilities. Arrays of numpy stay there: jax would
+    compile for each number of rows."""
     if loss == SQUARE:
-        return jnp.mean((outputs - target) ** 2, axis=-1)
-    return -jnp.sum(target * jax.nn.log_softmax(outputs), axis=-1)
+        return ((outputs - target) ** 2).mean(-1)
+    logarithms = jax.nn.log_softmax if isinstance(outputs, jax.Array) else partial(log_softmax, axis=-1)
+    return -(target * logarithms(outputs)).sum(-1)
 
 
-@partial(jax.jit, static_argnames=("loss", "order", "steps"))
+@partial(jax.jit, static_argnames="loss")
 def adam_step(
-    model: QuadraticODE, state: Any, rows: Rows, rates: Floats, *, loss: str, order: int, steps: int
+    model: QuadraticODE, state: Any, rows: Rows, rates: Floats, *, loss: str
 ) -> tuple[QuadraticODE, Any, Array, Array]:
     """Model and state after a step with rates (learning rate, penalty, alpha), the loss, and whether that and its
     gradient are finite: where not, nothing changes."""
 
     def objective(model: QuadraticODE) -> tuple[Array, Array]:
-        end, last = flow(model.controls(), rows.start, order=order, steps=steps)
-        fit = jnp.mean(row_losses(end @ model.C.T, rows.target, loss))
+        end, last = flow(model.controls(), rows.start, order=model.order, steps=model.steps)
+        fit = jnp.mean(row_losses(model.read_out(end), rows.target, loss))
         size = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(model))
         return fit + rates[1] * jnp.mean(last) + rates[2] * size, fit
 
@@ -76,13 +78,15 @@ class Errors(NamedTuple):
     blow_ups: int
 
 
-def errors(model: QuadraticODE, rows: Rows, *, loss: str, order: int, steps: int) -> Errors:
+def errors(model: QuadraticODE, rows: Rows, *, loss: str) -> Errors:
     """On held-out rows."""
     C, controls = np.asarray(model.C), model.controls()
-    by_steps = _in_chunks(lambda start: flow(controls, start, order=order, steps=steps)[0], rows.start) @ C.T
+    by_steps = _in_chunks(partial(_flow_end, controls, model.order, model.steps), rows.start) @ C.T
     by_flow = _in_chunks(partial(solution, controls, tolerance=JUDGED), rows.start) @ C.T
     lost = ~np.isfinite(by_flow).all(1)
-    apart = np.mean((by_steps - by_flow) ** 2, axis=1)[np.isfinite(by_steps).all(1) & ~lost]
+    both = np.isfinite(by_steps).all(1) & ~lost
+    with np.errstate(over="ignore"):
+        apart = np.mean((by_steps[both] - by_flow[both]) ** 2, axis=1)
     return Errors(
         _mean_loss(by_steps, rows.target, loss),
         _mean_loss(by_flow, rows.target, loss),
@@ -91,8 +95,13 @@ def errors(model: QuadraticODE, rows: Rows, *, loss: str, order: int, steps: int
     )
 
 
+def _flow_end(controls: Controls, order: int, steps: int, start: Floats) -> Array:
+    return flow(controls, start, order=order, steps=steps)[0]
+
+
 def _mean_loss(outputs: Floats, target: Floats, loss: str) -> float:
-    losses = np.asarray(row_losses(outputs, target, loss))
+    with np.errstate(all="ignore"):
+        losses = np.asarray(row_losses(outputs, target, loss))
     return float(np.mean(np.where(np.isfinite(losses), losses, LOST)))
 
 
@@ -115,15 +124,3 @@ def _in_chunks(function: Callable[[Floats], Array], rows: Floats) -> Floats:
         np.asarray(function(rows[np.arange(first, first + chunk) % len(rows)])) for first in range(0, len(rows), chunk)
     ]
     return np.concatenate(parts)[: len(rows)]
-
-
-def with_linear_start(model: QuadraticODE, rows: Rows, held_out: Rows) -> QuadraticODE:
-    """The read-out by ridge regression on the states at the end, with the ridge that is best on the held-out rows: the
-    model starts where a linear one ends."""
-    ends, others = (np.nan_to_num(flow_ends(model, one.start, JUDGED)) for one in (rows, held_out))
-    values, vectors = np.linalg.eigh(ends.T @ ends)
-    side = vectors.T @ (ends.T @ rows.target)
-    ridges = len(ends) * 10.0 ** np.arange(-8.0, 3.0)
-    trials = [vectors @ (side / (np.maximum(values, 0.0) + ridge)[:, None]) for ridge in ridges]
-    best = min(trials, key=lambda C: float(np.sum((others @ C - held_out.target) ** 2)))
-    return eqx.tree_at(lambda one: one.C, model, jnp.asarray(best.T))  # type: ignore[no-any-return]

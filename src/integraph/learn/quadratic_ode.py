@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from integraph.errors import UsageError
-from integraph.flow.jax.taylor import Controls, flow, solution
+from integraph.flow.jax.batch import batch_of
+from integraph.flow.jax.taylor import Controls, flow, solution, times
 from integraph.program import Program
 
 Array = Any
@@ -32,7 +33,12 @@ OFFSET = 0.3  # size of b, which fills the hidden registers
 
 class QuadraticODE(eqx.Module):  # type: ignore[misc]
     """A trainable program. Calling it takes equal Taylor steps, which is quick and differentiable; `solution` is the
-    true flow. Parameters are jax arrays, float64 where jax has been told to use it."""
+    true flow. Parameters are jax arrays, float64 where jax has been told to use it.
+
+    `width` registers hold the inputs first, `depth` segments follow each other, and `rank` counts products: r of them
+    for kind `free`, and as many triples v, p, q otherwise. `order` and `steps` are those of the Taylor steps of a
+    segment, where a call does not say otherwise; `seed` draws the controls.
+    """
 
     b: Array
     linear: tuple[Array, ...]  # A, or S and L
@@ -40,6 +46,8 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
     C: Array
     inputs: int = eqx.field(static=True)
     kind: str = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -50,16 +58,19 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         rank: int,
         *,
         kind: str = "lossless",
+        order: int = ORDER,
+        steps: int = STEPS,
         seed: int = 0,
     ) -> None:
-        """Random controls. `rank` counts products: r of them for `free`, and as many triples v, p, q otherwise."""
-        for name, value in {"inputs": inputs, "outputs": outputs, "depth": depth, "rank": rank}.items():
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise UsageError("needs an integer ≥ 1", argument=name, value=value)
-        if not isinstance(width, int | np.integer) or width < inputs:
+        """Random controls."""
+        whole("inputs", inputs)
+        if not isinstance(width, int | np.integer) or isinstance(width, bool) or width < inputs:
             raise UsageError(
                 f"the registers hold the {inputs} inputs: needs {inputs} or more", argument="width", value=width
             )
+        for name, value in {"outputs": outputs, "depth": depth, "rank": rank}.items():
+            whole(name, value)
+        whole("seed", seed, 0)
         if kind not in KINDS:
             raise UsageError(f"a kind is one of {', '.join(KINDS)}", argument="kind", value=kind)
         random = np.random.default_rng(seed)
@@ -75,6 +86,7 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         self.quadratic = normal(*small, size=SMALL * flat), normal(*rows, size=flat), normal(*rows, size=flat)
         self.C = jnp.asarray(random.standard_normal((outputs, width)) * flat)
         self.inputs, self.kind = int(inputs), kind
+        self.order, self.steps = whole("order", order), whole("steps", steps)
 
     @property
     def outputs(self) -> int:
@@ -109,26 +121,27 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         if self.kind != "damped":
             return self.linear[0]
         S, L = self.linear
-        return S - jnp.swapaxes(S, 1, 2) - L @ jnp.swapaxes(L, 1, 2)
+        return S - jnp.swapaxes(S, 1, 2) - times(L, jnp.swapaxes(L, 1, 2))
 
     def start(self, x: Array) -> Array:
-        """y(0) = (x, 0, …) for rows x (B, d)."""
-        if x.ndim != 2 or x.shape[1] != self.inputs:
-            raise UsageError(
-                f"x has shape {x.shape}: the model takes ({self.inputs},) or (batch, {self.inputs})", argument="x"
-            )
-        return jnp.pad(x, ((0, 0), (0, self.width - self.inputs)))
+        """y(0) = (x, 0, …) for rows x (B, d), or for one (d,)."""
+        return jnp.pad(batch_of(x, self.inputs, "the model"), ((0, 0), (0, self.width - self.inputs)))
 
-    def __call__(self, x: Array, *, order: int = ORDER, steps: int = STEPS) -> Array:
+    def read_out(self, end: Array) -> Array:
+        """C y for states at the end (B, W)."""
+        return times(end, jnp.transpose(self.C))
+
+    def __call__(self, x: Array, *, order: int | None = None, steps: int | None = None) -> Array:
         """Outputs (B, outputs) for x (B, d), (outputs,) for (d,), by `steps` Taylor steps a segment."""
-        rows = jnp.atleast_2d(jnp.asarray(x))
-        outputs = flow(self.controls(), self.start(rows), order=order, steps=steps)[0] @ self.C.T
+        order = self.order if order is None else whole("order", order)
+        steps = self.steps if steps is None else whole("steps", steps)
+        outputs = self.read_out(flow(self.controls(), self.start(x), order=order, steps=steps)[0])
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
     def solution(self, x: Array, *, tolerance: float = 1e-13) -> Array:
-        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up."""
-        rows = jnp.atleast_2d(jnp.asarray(x))
-        outputs = solution(self.controls(), self.start(rows), tolerance=tolerance) @ self.C.T
+        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up. It can be differentiated,
+        too, which takes longer: every row chooses its own steps."""
+        outputs = self.read_out(solution(self.controls(), self.start(x), tolerance=tolerance))
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
     def program(self) -> Program:
@@ -139,16 +152,19 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
 
     @classmethod
     def from_program(cls, given: Program) -> QuadraticODE:
-        """A model of kind `free` with the controls of a program, to be trained further."""
+        """A model of kind `free` with the controls of a program, to be trained further. Its order and steps are
+        measured: they are as many as bring Taylor steps to the true flow in the box of the program."""
         from integraph.learn.learned_program import controls
+        from integraph.learn.taylor_steps import enough
 
         segments, C = controls(given)
+        order, steps = enough(segments, given)
         b, A, *factors = map(jnp.asarray, segments)
-        return cls._of(b, (A,), tuple(factors), jnp.asarray(C), given.inputs, "free")
+        return cls._of(b, (A,), tuple(factors), jnp.asarray(C), given.inputs, "free", order, steps)
 
     def with_inputs(self, inputs: int) -> QuadraticODE:
         """The same controls, with another number of registers that the input fills."""
-        return self._of(self.b, self.linear, self.quadratic, self.C, inputs, self.kind)
+        return self._of(self.b, self.linear, self.quadratic, self.C, inputs, self.kind, self.order, self.steps)
 
     @classmethod
     def _of(cls, *values: Any) -> QuadraticODE:
@@ -156,3 +172,10 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         for field, value in zip(dataclasses.fields(cls), values, strict=True):
             object.__setattr__(model, field.name, value)
         return model
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """An argument that is an integer, at least so large."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise UsageError(f"needs an integer ≥ {least}", argument=name, value=value)
+    return int(value)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from integraph.learn.objective import FEW, OPTIMISER, SQUARE, Rows, adam_step, errors
-from integraph.learn.quadratic_ode import ORDER, STEPS, QuadraticODE
-from integraph.numbers.arrays import Floats, Indices
+from integraph.learn.quadratic_ode import QuadraticODE
+from integraph.numbers.arrays import Indices
+from integraph.text import counted
 
 Show = Callable[[float, str], None]
 ROUND = 50  # steps between two looks at the held-out rows
@@ -34,8 +35,6 @@ class Settings:
     """`loss` is "square" or "cross_entropy"; `patience` counts rounds without a smaller held-out error."""
 
     loss: str = SQUARE
-    order: int = ORDER
-    steps: int = STEPS
     penalty: float = 100.0
     alpha: float = 0.0
     learning_rate: float = 0.02
@@ -62,28 +61,40 @@ class Look:
 
 @dataclass(frozen=True)
 class Training:
-    """The best model, all looks, the one of the best model, and a sentence that says why training ended."""
+    """The best model, all looks, the one of the best model, a sentence that says why training ended, and whether that
+    was Ctrl-C."""
 
     model: QuadraticODE
     history: tuple[Look, ...]
     best: Look
     ending: str
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        first, best = self.history[0], self.best
+        change = f"held-out loss {first.held_out_flow:.3g} → {best.held_out_flow:.3g}"
+        steps = counted(self.history[-1].step, "step")
+        return f"{change} (Taylor steps {best.held_out_steps:.3g}) in {steps}: {self.ending}"
 
 
 def train(model: QuadraticODE, rows: Rows, held_out: Rows, settings: Settings, show: Show) -> Training:
     """The model with the smallest loss on held-out rows. `show(share, text)` is called after each round."""
     run = _Run(model.with_inputs(model.width), rows, held_out, settings)
-    ending = ""
-    while not ending:
-        look = run.history[-1]
-        skipped = f", {look.skipped} steps skipped" if look.skipped else ""
-        show(
-            look.step / settings.most,
-            f"training: held-out loss {look.held_out_flow:.3g} (Taylor steps {look.held_out_steps:.3g}){skipped}",
-        )
-        ending = run.round()
+    ending, interrupted = "", False
+    try:
+        while not ending:
+            look = run.history[-1]
+            skipped = f", {look.skipped} steps skipped" if look.skipped else ""
+            show(
+                look.step / settings.most,
+                f"training: held-out loss {look.held_out_flow:.3g} (Taylor steps {look.held_out_steps:.3g}){skipped}",
+            )
+            ending = run.round()
+    except KeyboardInterrupt:
+        ending, interrupted = f"interrupted after {run.history[-1].step} steps: the best model is kept", True
     skipped = f"; {run.skipped} steps were skipped, because a solution blew up" if run.skipped else ""
-    return Training(run.best_model.with_inputs(model.inputs), tuple(run.history), run.best, ending + skipped)
+    best = run.best_model.with_inputs(model.inputs)
+    return Training(best, tuple(run.history), run.best, ending + skipped, interrupted)
 
 
 class _Run:
@@ -91,7 +102,6 @@ class _Run:
 
     def __init__(self, model: QuadraticODE, rows: Rows, held_out: Rows, settings: Settings) -> None:
         self.settings, self.rows, self.held_out = settings, rows, held_out
-        self.compiled: dict[str, Any] = {"loss": settings.loss, "order": settings.order, "steps": settings.steps}
         batch = settings.batch if len(rows.start) > 4 * FEW else min(settings.batch, FEW)
         self.batches = _batches(np.random.default_rng(settings.seed), len(rows.start), batch)
         self.model = self.best_model = model
@@ -133,14 +143,14 @@ class _Run:
             rate = self.slower * self.settings.learning_rate * cosine
             rates = np.array([rate, self.penalty, self.settings.alpha])
             batch = self.rows.taken(next(self.batches))
-            self.model, self.state, *outcome = adam_step(self.model, self.state, batch, rates, **self.compiled)
+            self.model, self.state, *outcome = adam_step(self.model, self.state, batch, rates, loss=self.settings.loss)
             outcomes.append(outcome)
         losses, finite = np.array(outcomes, np.float64).T
         self.skipped += int(np.sum(finite == 0.0))
         return float(losses[finite == 1.0].mean()) if finite.any() else math.inf
 
     def _look(self, step: int, loss: float) -> Look:
-        return Look(step, loss, *errors(self.model, self.held_out, **self.compiled), self.skipped, self.penalty)
+        return Look(step, loss, *errors(self.model, self.held_out, loss=self.settings.loss), self.skipped, self.penalty)
 
 
 def _batches(random: np.random.Generator, count: int, batch: int) -> Iterator[Indices]:
@@ -151,10 +161,3 @@ def _batches(random: np.random.Generator, count: int, batch: int) -> Iterator[In
             order = np.concatenate([order, random.permutation(count)])
         yield order[:batch]
         order = order[batch:]
-
-
-def standard(columns: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column; 1 for one that is constant."""
-    deviation = columns.std(0)
-    constant = deviation <= 1e-14 * np.abs(columns).max(0)
-    return columns.mean(0), np.where(constant, 1.0, deviation)

@@ -57,3 +57,12 @@ def real(given: Any, what: str, error: type[IntegraphError] = UsageError) -> flo
     if array.ndim:
         raise error(f"{what} must be one number, got an array of shape {array.shape}")
     return float(array)
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse what is no integer from `least` to `most`."""
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not good or (most is not None and value > most):  # type: ignore[operator]
+        raise UsageError(
+            f"needs an integer, at least {least}{f' and at most {most}' if most else ''}", argument=name, value=value
+        )

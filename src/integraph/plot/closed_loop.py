@@ -95,11 +95,12 @@ def _tubes(result: LoopResult) -> list[tuple[Floats, Floats]]:
 
 def _runs(result: LoopResult) -> Floats:
     """Simulated states (steps + 1, B, n), with random disturbances, from corners and points of the start set; of one
-    that fails, from that."""
+    that fails, from that, with the disturbances with which it does."""
     from integraph.api.loops import simulate
 
     if result.failure:
-        return simulate(result.loop, result.failure.low[None], seed=0)
+        loop = result.loop if result.constants is None else result.loop.held(result.constants)
+        return simulate(loop, result.failure.low[None], seed=0)
     cells = result.proved + result.open
     low, high = np.min([cell.low for cell in cells], 0), np.max([cell.high for cell in cells], 0)
     corners = np.arange(2 ** min(len(low), CORNERS))[:, None] >> np.arange(len(low)) & 1

@@ -22,7 +22,7 @@ import scipy
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Indices
 from integraph.program.block import Block, operation
-from integraph.program.origin import COMPOSITION, PROGRAM, Origin
+from integraph.program.origin import COMPOSITION, LIFT, PROGRAM, Origin
 from integraph.program.segment import Segment
 from integraph.program.views import Index, Ref, View, dense
 from integraph.text import counted
@@ -100,6 +100,23 @@ def _in_place(program: Program) -> bool:
     return program.scales is None and difference.count_nonzero() == 0
 
 
+def in_place(program: Program) -> Program:
+    """The program with its outputs written over its inputs, so that it is repeated on its own registers."""
+    if _in_place(program):
+        return program
+    d = program.inputs
+    inputs, used = dense(0, (d,)), np.unique(program.readout.indices).astype(np.int64)
+    if program.scales is not None or (used < d).any():
+        raise ValueError("outputs that read input registers, or have units of their own, cannot be written over them")
+    weights = program.readout[:, used].toarray()
+    clear = Block(operation("decay"), (inputs,), (), {"r": np.full(d, CLEARING)})
+    write = Block(operation("affine"), (inputs,), (Index(np.broadcast_to(used, weights.shape)),), {"w": weights})
+    segments = (*program.segments, Segment("clear the inputs", (clear,)), Segment("write the outputs", (write,)))
+    readout = scipy.sparse.eye_array(d, program.width, format="csr")
+    origin = Origin(program.source, PROGRAM, COMPOSITION)
+    return type(program)(program.registers, segments, readout, source=program.source, bits=program.bits, origin=origin)
+
+
 def _again(program: Program, rounds: int) -> Program:
     """The segments so many times, on registers that are cleared in between."""
     work = dense(program.inputs, (program.width - program.inputs,))
@@ -107,8 +124,9 @@ def _again(program: Program, rounds: int) -> Program:
     between = (clear,) if work.size else ()
     segments = program.segments + (*between, *program.segments) * (rounds - 1)
     name = f"{program.source}, {rounds} times"
-    origin = Origin(name, PROGRAM, COMPOSITION)
-    return type(program)(program.registers, segments, program.readout, source=name, bits=program.bits, origin=origin)
+    origin = Origin(name, PROGRAM, COMPOSITION) if program.origin is None else program.origin.repeated(rounds)
+    result = type(program)(program.registers, segments, program.readout, source=name, bits=program.bits, origin=origin)
+    return result.annotate(domain=program.domain) if origin.method == LIFT else result
 
 
 def restorable(program: Program) -> bool:

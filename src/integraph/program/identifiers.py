@@ -52,26 +52,27 @@ class Identifiers:
         self._arrays: set[str] = set()
         self._parents: set[str] = set()  # arrays that would have one of the names
         self._counts: dict[str, int] = {}
+        self._letters: dict[str, int] = {}
 
     def name(self, wish: str, array: bool, letters: str = "z") -> str:
         """The requested name if it is free, else one like it: `x1` or, for an array, `xb`. What is not an identifier
         gets the letters and a number instead."""
         if not is_stem(wish):
             return self.numbered(letters, array)
-        others = (wish + letter for letter in ascii_lowercase[1:])
         plain = [wish] if array or is_identifier(wish) else []
-        return self._take(itertools.chain(plain, [] if array else self._numbered(wish), others), array)
+        return self._take(itertools.chain(plain, [] if array else self._numbered(wish), self._lettered(wish)), array)
 
     def numbered(self, letters: str, array: bool) -> str:
         """`u1`, `u2`, …: the next that is free; `u1` itself if it is requested and free."""
         if letters[-1].isdigit():
             return self.name(letters, array)
-        return self._take(itertools.chain(self._numbered(letters), self._numbered(letters + "z")), array)
+        stems = (letters + "z" * count for count in itertools.count())
+        return self._take(itertools.chain.from_iterable(map(self._numbered, stems)), array)
 
     def copy(self) -> Identifiers:
         other = Identifiers()
         other._taken, other._arrays, other._parents = set(self._taken), set(self._arrays), set(self._parents)
-        other._counts = dict(self._counts)
+        other._counts, other._letters = dict(self._counts), dict(self._letters)
         return other
 
     def _numbered(self, stem: str) -> Iterator[str]:
@@ -79,6 +80,13 @@ class Identifiers:
             for count in itertools.count(self._counts.get(stem, 0) + 1):
                 self._counts[stem] = count
                 yield f"{stem}{count}"
+
+    def _lettered(self, stem: str) -> Iterator[str]:
+        """`xb`, `xc`, …, `xz`, `xaa`, …"""
+        for count in itertools.count(self._letters.get(stem, 1) + 1):
+            self._letters[stem] = count
+            suffix = _letters(count)
+            yield stem[: LONGEST - len(suffix)] + suffix
 
     def _take(self, names: Iterator[str], array: bool) -> str:
         name = next(name for name in names if self._free(name.lower(), array))
@@ -93,6 +101,15 @@ class Identifiers:
         if key in self._taken or not self._arrays.isdisjoint(_parents(key)):
             return False
         return not (array and key in self._parents)
+
+
+def _letters(count: int) -> str:
+    """1 is a, 26 is z, 27 is aa."""
+    text = ""
+    while count:
+        count, letter = divmod(count - 1, len(ascii_lowercase))
+        text = ascii_lowercase[letter] + text
+    return text
 
 
 def role(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ OPTIONS = 32  # at most
 FORMULA, NETWORK, GRAPH, FUNCTION, PROGRAM, UNKNOWN = "formula", "network", "graph", "function", "program", "unknown"
 DATA = "data"
 KINDS = (FORMULA, NETWORK, GRAPH, FUNCTION, DATA, PROGRAM, UNKNOWN)
-EXACT, INVERSE, COMPOSITION = "exact", "inverse", "composition"
+EXACT, INVERSE, COMPOSITION, LIFT = "exact", "inverse", "composition", "lift"
 THEOREM1 = ("lean", "remark", "paper")
 HELD_OUT, RMS = "held-out rows", "RMS"  # options of data: how many rows measured the error, and its root mean square
 LOOK = "looks like"  # the option that says what a function that was called looks like, if that is not smooth
@@ -61,6 +61,14 @@ class Origin:
     def __reduce__(self) -> tuple[Any, ...]:
         rest = self.method, self.eps, dict(self.options), self.variables, self.box, self.version
         return Origin, (self.source, self.kind, *rest)
+
+    def repeated(self, rounds: int) -> Origin:
+        """That of a flow that was followed so many times: it lasts as long as its segments say."""
+        name = f"{self.source}, {rounds} times"
+        if self.method != LIFT:
+            return Origin(name, PROGRAM, COMPOSITION)
+        facts = {key: value for key, value in self.options.items() if key != "T"}
+        return replace(self, source=name, options=facts | {"rounds": rounds * int(facts.get("rounds", 1))})
 
     def __str__(self) -> str:
         """How it was compiled, in a line."""

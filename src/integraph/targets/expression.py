@@ -24,6 +24,10 @@ FUNCTIONS = (  # of one argument
     "exp", "expm1", "ln", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
     "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "abs",
 )  # fmt: skip
+ENTIRE = (  # finite wherever their arguments are, beside powers with a whole exponent ≥ 0
+    "add", "sub", "neg", "mul", "abs", "exp", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "atan", "asinh", "erf",
+    "cbrt", "sigmoid", "softplus", NUMBER, VARIABLE,
+)  # fmt: skip
 CHOICES = ("min", "max")  # of two arguments
 CONDITION = "if"  # of three, g, a and b: a where g < 0, b elsewhere; where g keeps its sign on a box, one of them
 
@@ -74,6 +78,12 @@ class Tape:
     def expression(self, outputs: Sequence[int], source: str = "") -> Expression:
         """The expression of these outputs, without steps they do not need."""
         return pruned(Expression(self.variables, tuple(self.steps), tuple(outputs), source))
+
+
+def is_entire(expression: Expression, output: int) -> bool:
+    """Whether an output is finite at every point, so that it can only leave every bound where a variable does."""
+    one = pruned(replace(expression, outputs=(expression.outputs[output],)))
+    return all(step.op in ENTIRE or (step.op == "power" and step.text.isdecimal()) for step in one.steps)
 
 
 def pruned(expression: Expression) -> Expression:

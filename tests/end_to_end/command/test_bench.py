@@ -138,14 +138,19 @@ def test_turns() -> None:
 @needs("optax")
 @needs("sklearn")
 @pytest.mark.slow
-def test_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_depth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = integraph.learn.depth_study
 
-    def small(f: str) -> object:
+    def small(f: str, parameters: int) -> object:
+        assert parameters > 0
         return study(f, depths=(1, 2), width=3, tolerances=(0.1,), seeds=1, max_steps=50, progress=False)
 
     monkeypatch.setattr("integraph.learn.depth_study", small, raising=False)
-    found = call("bench", "depth", "--json").data
+    picture = tmp_path / "depth.png"
+    found = call("bench", "depth", "--figure", picture, "--json").data
+    assert found["figure"] == str(picture)
+    assert picture.stat().st_size > 1000
+    assert "only the word depth has a picture" in call("bench", WAVE, "--figure", picture).err
     assert [(one["made"], one["depth"]) for one in found["points"][:2]] == [("trained", 1), ("trained", 2)]
     assert found["points"][2]["made"] == "constructed"
     assert 0 < found["points"][2]["error"] < 0.1

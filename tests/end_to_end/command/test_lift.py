@@ -5,11 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
+import integraph
 from command import call
 from integraph.cli.solution_starts import starts_of
 from integraph.errors import UsageError
+from sbml_models import two_compartments
 
 PENDULUM = "x' = v; v' = -sin(x)"
 
@@ -26,6 +30,25 @@ def test_radii_are_rounded_outward() -> None:
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="give every state and input once"):
         starts_of(text)
+
+
+@pytest.mark.slow
+def test_a_program_is_written_without_a_time_and_a_box(tmp_path: Path) -> None:
+    (tmp_path / "model.ode").write_text("x' = v\nv' = -sin(x)\n")
+    to = tmp_path / "model.integraph"
+    made = call("lift", str(tmp_path / "model.ode"), "-o", str(to))
+    assert made.code == 0
+    assert "T = 1, because no --time was given" in made.out
+    assert "starts in 0,1; 0,1, because no --box was given" in made.out
+    end = solve_ivp(lambda _t, y: [y[1], -np.sin(y[0])], (0, 1), [0.5, 0.2], "DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+    assert np.abs(integraph.load(to)([0.5, 0.2]) - end).max() < 1e-11
+    (tmp_path / "decay.xml").write_text(two_compartments())
+    near = call("lift", str(tmp_path / "decay.xml"), "-o", str(tmp_path / "decay.integraph"))
+    starts = integraph.lift(tmp_path / "decay.xml", progress=False).starts
+    box = integraph.load(tmp_path / "decay.integraph").box
+    assert near.code == 0
+    assert box is not None
+    assert np.allclose((box.low + box.high) / 2, list(starts.values()))
 
 
 def test_starts_beyond_float64_are_refused() -> None:

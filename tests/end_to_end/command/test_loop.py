@@ -42,6 +42,18 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     assert call("loop", tmp_path / "none.toml").code != 0
 
 
+def test_cells_that_are_open_are_named(tmp_path: Path) -> None:
+    """x = v on all of a line: no cell that it meets is decided."""
+    path = tmp_path / "bench.toml"
+    path.write_text(FILE.format(spec="(x - v)^2 > -1e-9*x always").replace("v = 0.1\n", "v = [0.4, 0.5]\n"))
+    answer = call("loop", path, "--cells", "16")
+    assert answer.code == 3
+    lines = [line for line in answer.out.splitlines() if line.startswith("open: ")]
+    assert len(lines) == 5
+    assert all("x in [0.4" in line and "v in [0.4" in line and "do not decide" in line for line in lines)
+    assert "more open cells" in answer.out
+
+
 REFUSALS = {  # a change of the file, and what the message says
     ("period = 1", "period = 0"): "period",
     ("steps = 15", "steps = 0"): "steps",
@@ -113,7 +125,7 @@ def test_without_a_certificate(tmp_path: Path) -> None:
     result = call("loop", path, "-o", proof, "--json")
     assert (result.code, result.data["status"]) == (0, "proved")
     assert not proof.exists()
-    assert "no certificate with this controller" in " ".join(result.data["warnings"])
+    assert "the checker cannot follow the controller" in " ".join(result.data["warnings"])
 
 
 @pytest.mark.slow

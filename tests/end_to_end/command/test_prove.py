@@ -39,6 +39,17 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     assert "was not written" in there.err or "was not written" in there.out
 
 
+@pytest.mark.parametrize("unsafe", ["(or (<= X_0 0) (>= Y_0 2))", "(=> (> X_0 0) (>= Y_0 2))"])
+def test_what_is_unsafe_by_its_inputs(tmp_path: Path, unsafe: str) -> None:
+    """Whatever the outputs are: any point of that part of the box is a counterexample."""
+    path, proof = tmp_path / "property.vnnlib", tmp_path / "proof.json"
+    path.write_text(UNSAFE.format("-9").replace("(>= Y_0 -9)", unsafe))
+    bad = call("prove", BELL, path, "-o", proof, "--json")
+    assert (bad.code, bad.data["verdict"]) == (1, "violated (sat)")
+    assert bad.data["point"][0] <= 0
+    assert call("check", proof, BELL, "--json").data["status"] == "refuted"
+
+
 def test_programs_and_mistakes(tmp_path: Path) -> None:
     file = tmp_path / "wave.integraph"
     integraph.compile(WAVE, box=(0, 1)).save(file)

@@ -64,6 +64,30 @@ def test_a_start_that_fails_fails() -> None:
     assert not 0.3 <= end[0] <= 0.38
 
 
+def test_a_disturbance_at_its_end_can_fail() -> None:
+    """x⁺ = x/2 + w, |w| ≤ 1, from 0: most of all with w = 1 all the time, 1.5 after two periods."""
+    setting = {"plant": {"x": "x/2 + w + 0*u"}, "controller": "x", "period": 1, "steps": 2, "discrete": True}
+    setting |= {"disturbances": {"w": (-1, 1)}, "start": {"x": (-0.1, 0.1)}, "progress": False}
+    result = integraph.loop(**setting, spec="x <= 1.4 always")
+    assert result.answer is Answer.REFUTED
+    assert result.disturbance == {"w": 1.0}
+    assert result.boxes()[-1, 0] == pytest.approx([1.5 + result.start["x"] / 4] * 2)
+    assert integraph.check(result, result)
+    assert integraph.loop(**setting, spec="x <= 1.6 always").answer is Answer.PROVED
+    known = integraph.loop(**setting | {"disturbances": {"w": 1}}, spec="x <= 1.4 always")
+    assert (known.answer, known.disturbance) == (Answer.REFUTED, None)
+
+
+def test_a_long_proof_waits_for_a_start_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tube takes long, a start is looked for once, in the first period in which that is so."""
+    monkeypatch.setattr(search, "PATIENCE", -1.0)
+    setting = SETTING | {"plant": {"x": "x + v/10", "v": "v + u"}, "discrete": True, "progress": False}
+    result = integraph.loop(**setting, spec="x <= 0.95 always")
+    assert result.answer is Answer.REFUTED
+    assert (len(result.proved), [cell.reached for cell in result.open]) == (0, [0])
+    assert integraph.loop(**setting, spec="x <= 1.1 always").answer is Answer.PROVED
+
+
 @pytest.mark.slow
 def test_cells_are_divided() -> None:
     """A set that is too wide for one cell is proved in parts, and what is proved is said."""
@@ -148,7 +172,7 @@ POLES = {  # a plant, a start, and the last sampling time, of 8, before its pole
     "x^2 + u": (1.0, 3),
     "-1/x + u": (2.0, 7),
     "tan(x) + u": (1.5, 0),
-    "-2*sqrt(x) + u": (1.0, 3),
+    "-2*sqrt(x) + u": (1.1, 4),
 }
 
 
@@ -194,7 +218,7 @@ def test_what_was_not_looked_at_stays_open(monkeypatch: pytest.MonkeyPatch) -> N
         return replace(made, answer=Answer.UNKNOWN) if len(calls) == 1 else made
 
     monkeypatch.setattr(search, "tube", interrupted)
-    monkeypatch.setattr(search, "_failure", lambda *args: None)
+    monkeypatch.setattr(search, "refutation", lambda *args: None)
     result = integraph.loop(
         {"x": "x/2 + 0*u"}, "x", period=1, steps=1, discrete=True, start={"x": (-1, 1)}, progress=False,
         spec="x <= 0.6", workers=1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 
 import integraph
 from integraph.errors import UsageError
-from lazy import Lazy, needs
+from lazy import Lazy, needs, needs_command
 
+jax = Lazy("jax")
 checks = Lazy("sklearn.utils.estimator_checks")
 selection = Lazy("sklearn.model_selection")
 pipeline = Lazy("sklearn.pipeline")
@@ -84,6 +87,63 @@ def test_scikit_learn_accepts_it(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_fits_of_one_shape_compile_once() -> None:
+    regressor(max_steps=50).fit(X, Y).predict(X)
+    compiled: list[str] = []
+
+    def listen(event: str, seconds: float, **more: Any) -> None:
+        if "backend_compile" in event:
+            compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        regressor(max_steps=100, random_state=1, alpha=0.1, learning_rate=0.01).fit(X[:140], Y[:140] + 1).predict(X)
+        assert compiled == []
+        regressor(max_steps=50, depth=3).fit(X, Y)
+        assert compiled
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+@pytest.mark.slow
+@needs_command("gcc", "gcc")
+def test_a_learned_program_in_c_and_its_bounds(tmp_path: Path) -> None:
+    model = regressor().fit(X, Y)
+    model.program_.export(tmp_path / "fitted.c")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "fitted.c", "-o", "fitted.so"], cwd=tmp_path, check=True)
+    run, numbers = ctypes.CDLL(str(tmp_path / "fitted.so")).fitted, ctypes.POINTER(ctypes.c_double)
+    for x, predicted in zip(X[:40], model.predict(X[:40]), strict=True):
+        y = np.zeros(1)
+        assert run(np.ascontiguousarray(x).ctypes.data_as(numbers), y.ctypes.data_as(numbers)) == 0
+        assert y[0] == pytest.approx(predicted, rel=0, abs=1e-10)
+    bounds = integraph.bound(model.program_, [[0.0, 0.5], [0.0, 0.5]], progress=False)
+    values = model.predict(np.random.default_rng(1).uniform(0.0, 0.5, (500, 2)))
+    assert bounds.low[0] <= values.min() <= values.max() <= bounds.high[0]
+    assert bounds.high[0] - bounds.low[0] < 2 * np.ptp(values)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_fitted_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(run: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("integraph.learn.training._Run.round", interrupt)
+    with pytest.warns(UserWarning, match="training was interrupted after 0 steps"):
+        model = regressor().fit(X, Y)
+    assert model.interrupted_
+    np.testing.assert_allclose(model.program_(X)[:, 0], model.predict(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_column_that_is_nearly_constant_is_not_blown_up() -> None:
+    rare = np.zeros(150)
+    rare[:2] = 1.0
+    model = regressor(max_steps=50).fit(np.column_stack([X, rare]), Y)
+    scaled = (np.column_stack([X, rare]) - model._scaling.centre) / model._scaling.spread
+    assert np.abs(scaled).max() <= 2.0 + 1e-12
+
+
+@pytest.mark.slow
 def test_a_constant_target_is_learned_exactly() -> None:
     model = regressor().fit(X, np.full(150, 7.0))
     np.testing.assert_array_equal(model.predict(X), 7.0)
@@ -101,6 +161,9 @@ def test_a_constant_target_is_learned_exactly() -> None:
         ({"max_steps": 0}, "max_steps = 0"),
         ({"alpha": -1.0}, "alpha = -1.0: needs a finite number, 0 or more"),
         ({"validation_fraction": 1.5}, "validation_fraction = 1.5: needs a share"),
+        ({"device": 3}, "device = 3: needs the name of a platform"),
+        ({"steps": 0}, "steps = 0: needs an integer ≥ 1"),
+        ({"width": "a"}, "width = 'a': the registers hold the 2 inputs"),
     ],
 )
 def test_settings_that_cannot_be(change: dict[str, Any], said: str) -> None:
@@ -120,3 +183,7 @@ def test_data_that_cannot_be() -> None:
         regressor().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="1 class"):
         classifier().fit(X, np.zeros(150))
+    with pytest.raises(UsageError, match=r"column 0 of X has a number of size .*e\+200, whose square"):
+        regressor().fit(1e200 * X, Y)
+    with pytest.raises(UsageError, match="column 0 of y has a number of size"):
+        regressor().fit(X, 1e200 * Y)

@@ -146,6 +146,9 @@ def test_models_are_pytrees() -> None:
         ({"depth": 0}, "depth = 0: needs an integer ≥ 1"),
         ({"rank": 0}, "rank = 0: needs an integer ≥ 1"),
         ({"kind": "loose"}, "kind = 'loose': a kind is one of lossless, free, damped"),
+        ({"seed": -1}, "seed = -1: needs an integer ≥ 0"),
+        ({"steps": 0}, "steps = 0: needs an integer ≥ 1"),
+        ({"order": 1.5}, "order = 1.5: needs an integer ≥ 1"),
     ],
 )
 def test_what_is_no_model(wrong: dict[str, Any], said: str) -> None:
@@ -162,3 +165,36 @@ def test_inputs_of_another_number() -> None:
 def test_a_model_that_is_no_number_is_no_program() -> None:
     with pytest.raises(UsageError, match="not all finite"):
         jax.tree.map(lambda leaf: leaf * np.nan, model()).program()
+
+
+@pytest.mark.parametrize(("asked", "said"), [({"steps": 0}, "steps = 0: needs"), ({"order": 0}, "order = 0: needs")])
+def test_steps_that_cannot_be(asked: dict[str, int], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        model()(X, **asked)
+
+
+def test_digits_are_not_lost_without_a_word() -> None:
+    made = model()
+    with jax.enable_x64(False), pytest.raises(UsageError, match="x is float64, which jax would round"):
+        made(X)
+    with pytest.raises(UsageError, match="x must be an array of numbers"):
+        made("x")
+    with pytest.raises(UsageError, match="x = 'complex64': the model needs the digits"):
+        made(np.ones(2, np.complex64))
+
+
+def test_all_products_are_in_full_precision() -> None:
+    """On a processor float32 is float32; what an accelerator is told stands in the program for XLA."""
+    made = model("damped")
+    text = str(jax.make_jaxpr(lambda one, x: one(x))(made, X))
+    products = [line for line in text.splitlines() if "dot_general" in line]
+    assert len(products) > 3
+    assert text.count("precision=Precision.HIGHEST") + text.count("precision=(Precision.HIGHEST") == len(products)
+
+
+@pytest.mark.slow
+def test_slopes_of_the_true_flow() -> None:
+    made = model()
+    wanted = jax.jacrev(lambda x: made(x, order=16, steps=8))(X[0])
+    for differentiate in (jax.jacfwd, jax.jacrev):
+        np.testing.assert_allclose(differentiate(made.solution)(X[0]), wanted, rtol=0, atol=1e-10)

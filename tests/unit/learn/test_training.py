@@ -29,7 +29,8 @@ def rows(count: int, seed: int = 0) -> Any:
 
 
 def trained(kind: str = "lossless", **settings: Any) -> Any:
-    model = integraph.learn.QuadraticODE(2, 1, 4, 2, 4, kind=kind, seed=1)
+    order = settings.pop("order", 8)
+    model = integraph.learn.QuadraticODE(2, 1, 4, 2, 4, kind=kind, order=order, seed=1)
     shown: list[str] = []
     made = training.Settings(**({"most": 200, "batch": 64} | settings))
     result = training.train(model, rows(200), rows(50, 1), made, lambda share, text: shown.append(text))
@@ -73,19 +74,23 @@ def test_steps_that_blow_up_are_skipped_and_counted() -> None:
         np.testing.assert_array_equal(leaf, kept)
 
 
-def test_a_linear_start_is_linear_regression() -> None:
-    x = np.random.default_rng(0).normal(size=(300, 2))
-    targets = x @ [[2.0], [-1.0]] + 0.5
-    data = objective.Rows(np.pad(x, ((0, 0), (0, 2))), targets)
-    model = integraph.learn.QuadraticODE(2, 1, 4, 2, 4)
-    model = eqx.tree_at(lambda one: (*one.linear, *one.quadratic), model, replace_fn=lambda leaf: 0.0 * leaf)
-    start = objective.with_linear_start(model, data, data)
-    np.testing.assert_allclose(objective.flow_outputs(start, x), targets, rtol=0, atol=1e-5)
-
-
 def test_rows_beyond_every_number_count_as_lost() -> None:
     one = np.ones((64, 4))
-    model = jax.tree.map(lambda leaf: 0 * leaf + 1.0, integraph.learn.QuadraticODE(2, 1, 4, 1, 1, kind="free"))
-    found = objective.errors(model, objective.Rows(one, np.zeros((64, 1))), loss="square", order=4, steps=1)
+    model = jax.tree.map(lambda leaf: 0 * leaf + 1.0, integraph.learn.QuadraticODE(2, 1, 4, 1, 1, kind="free", order=4))
+    found = objective.errors(model, objective.Rows(one, np.zeros((64, 1))), loss="square")
     assert found.blow_ups == 64
     assert found.by_flow == objective.LOST
+
+
+def test_ctrl_c_keeps_the_best_model() -> None:
+    model = integraph.learn.QuadraticODE(2, 1, 4, 2, 4, seed=1)
+
+    def show(share: float, text: str) -> None:
+        if share >= 0.5:
+            raise KeyboardInterrupt
+
+    result = training.train(model, rows(200), rows(50, 1), training.Settings(most=200, batch=64), show)
+    assert result.interrupted
+    assert result.ending == "interrupted after 100 steps: the best model is kept"
+    assert result.best.step == 100
+    assert "interrupted" in repr(result)

@@ -8,6 +8,7 @@ import pytest
 import integraph
 from integraph import Program
 from integraph.errors import UsageError
+from integraph.program.composition import in_place
 
 X = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 2))
 
@@ -57,6 +58,19 @@ def test_a_flow_runs_again_on_its_registers() -> None:
     assert np.abs(path[:, 0, program.inputs :]).max() < 1e-40
 
 
+def test_outputs_over_inputs() -> None:
+    """What forgets runs on its own registers too, once its outputs are in those of the inputs."""
+    fold = integraph.compile(["tanh(x + y)", "cos(x*y)"], box=(-1, 1))
+    program = in_place(fold)
+    repeated = program.repeat(3)
+    for engine in ("exact", "taylor"):
+        assert np.allclose(repeated(X, engine), nested(fold, 3), rtol=1e-12, atol=1e-12)
+    assert repeated.width == fold.width
+    assert in_place(program) is program
+    with pytest.raises(ValueError, match="read input registers"):
+        in_place(bend())
+
+
 def test_the_registers_are_restored() -> None:
     """After the first round and its inverse, everything but the copies is (x, 0, …) again."""
     program = wave()
@@ -67,6 +81,12 @@ def test_the_registers_are_restored() -> None:
     assert np.allclose(path[:, 0, :2], X, atol=1e-15)
     assert np.abs(path[:, 0, 2 : program.width]).max() < 1e-15
     assert np.allclose(path[:, 0, program.width :], program(X), atol=1e-15)
+
+
+def test_names_do_not_run_out() -> None:
+    """Rounds side by side, and rounds with inverses, name more arrays than there are letters."""
+    assert np.allclose(bend().repeat(30)(X), nested(bend(), 30), rtol=1e-12, atol=1e-12)
+    assert np.allclose(wave().repeat(30)(X), nested(wave(), 30), rtol=1e-9, atol=1e-9)
 
 
 def test_then() -> None:

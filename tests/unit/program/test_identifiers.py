@@ -92,6 +92,24 @@ def test_names_are_as_short_as_they_are_meant() -> None:
     assert r["sin(x)"] == r["u1"]
 
 
+def test_names_are_endless() -> None:
+    one = Registers()
+    for name in ("mu", "a_name_of_letters"[:16]):
+        one.new(name, 2)
+    one.numbered("u", 2)
+    r = one.copy()
+    for _ in range(999):
+        r.extend(one)
+    groups = [group.name for group in r]
+    assert len(set(groups)) == 3000
+    assert max(map(len, groups)) <= 16
+    assert groups[:100:33] == ["mu", "mul", "muw", "muah"]
+    for array in ("w", "wz", "wzz"):
+        r.new(array, 2)
+    assert r.name(r.numbered("w").offset) == "wzzz1"
+    check(r)
+
+
 def test_inputs_keep_their_names() -> None:
     assert all_names(integraph.compile("speed*sin(a_1)").registers)[:2] == ["a_1", "speed"]
     assert all_names(integraph.compile("exp(-s*v)", 1e-2, method="lean").registers)[:2] == ["s", "v"]

@@ -29,6 +29,7 @@ class Ending(Enum):
 
     ONE_PASS = "nothing more was asked for"
     GAP = "the bounds are as close as was asked for to values that are attained"
+    SEEN = "the bounds are as close as was asked for to values computed in float64, but these are not proved"
     SECONDS = "the time is over"
     CELLS = "more cells would not fit into memory"
     SMALL = "the cells cannot be divided further"

@@ -123,7 +123,7 @@ def _coefficients(step: FreeStep, y: Interval, x: Interval | None, order: int) -
         total = _cauchy(forms, f, n)
         rate = intervals.add(rate, _image(step.U, total))
         rate = _widened(rate, _slack(step, sizes[n], bounds, n))
-        z = _padded(intervals.mul(rate, _number(1.0 / (n + 1), U)), rows)
+        z = _padded(intervals.mul(rate, _share(n + 1)), rows)
     return Interval(z.low[: step.moving], z.high[: step.moving])
 
 
@@ -143,6 +143,16 @@ def _slack(step: FreeStep, size: Floats, bounds: list[Floats], n: int) -> Floats
     f = step.field
     products = sum(bounds[i][f.left] * bounds[n - i][f.right] for i in range(n + 1))
     return step.slack * (np.abs(step.A) @ size + np.abs(step.U) @ products + np.abs(f.b)[:, None]) * UP + TINY
+
+
+def _share(n: int) -> Interval:
+    """1/n."""
+    return _number(1.0 / n, U)
+
+
+def _power(h: float, n: int) -> Interval:
+    """hⁿ."""
+    return _number(h**n, n * U)
 
 
 def _number(value: float, lost: float) -> Interval:
@@ -166,7 +176,7 @@ def _enclosure(step: FreeStep, y: Interval, x: Interval | None, h: float) -> tup
 
 
 def _remainder(step: FreeStep, box: Interval, x: Interval | None, h: float) -> Interval:
-    return intervals.mul(_coefficients(step, box, x, step.order + 1), _number(h ** (step.order + 1), step.order * U))
+    return intervals.mul(_coefficients(step, box, x, step.order + 1), _power(h, step.order + 1))
 
 
 @quiet
@@ -181,11 +191,15 @@ def _after(step: FreeStep, y: Models, x: Models | None, rest: Interval, h: float
     """The rows at the end of a step, their errors as symbols; small symbols of earlier steps are errors again."""
     series = _series(step, y, x)
     m = step.moving
-    powers = np.array([h**n for n in range(step.order + 1)])
-    A = np.kron(powers, np.eye(m))
-    off = AffineError(np.abs(A) * (2 * step.order * U), np.zeros(m))
+    A, off = _powers(step.order, m, h)
     end = joined(series).affine(A, np.zeros(m), fresh=False, off=off)
     return folded(_plus(end, rest), SYMBOLS * m).with_symbols()
+
+
+def _powers(order: int, m: int, h: float) -> tuple[Floats, AffineError]:
+    """The map from the Taylor coefficients of m rows to their sums at h."""
+    A: Floats = np.kron(np.array([h**n for n in range(order + 1)]), np.eye(m))
+    return A, AffineError(np.abs(A) * (2 * order * U), np.zeros(m))
 
 
 @quiet

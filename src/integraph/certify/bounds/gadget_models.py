@@ -54,7 +54,7 @@ from integraph.gadgets.functions.arb import BALLS
 from integraph.gadgets.gadget import with_affine_form
 from integraph.gadgets.softmax import Softmax
 from integraph.numbers.arrays import Floats
-from integraph.numbers.intervals import Interval
+from integraph.numbers.intervals import Interval, absolute, mul, neg
 from integraph.numbers.models.elementary_functions import Power
 from integraph.numbers.models.functions import apply, kink
 from integraph.numbers.models.models import Models, joined
@@ -114,8 +114,15 @@ def _riccati(t: arb, x: ModelArray, start: ModelArray) -> tuple[ModelArray, Mode
     v = t * x
     wave = of(SMOOTH["tanh"], v)
     norm = _norm(t, start, v)
-    gain = x * wave
+    gain = _of_one_sign(t, x, wave)
     return v, wave, norm, _over(gain if start.zero else gain + start, norm)
+
+
+def _of_one_sign(t: arb, x: ModelArray, wave: ModelArray) -> ModelArray:
+    """x tanh(tx), which has the sign of t."""
+    size = mul(absolute(x.known), absolute(wave.known))
+    known = size if t >= 0 else neg(size) if t <= 0 else Interval(-size.high, size.high)
+    return ModelArray((x * wave).rows.within(known), x.shape)
 
 
 def _tanh(block: Block, t: arb, states: Models) -> Closed:
@@ -141,7 +148,7 @@ def _logistic(
     v, rest = gain * x, start - 0.5 * x
     wave = of(SMOOTH["sigmoid"], v)
     norm = _norm(gain, rest, 0.5 * v)
-    end = narrower(of(SMOOTH["silu"], v) / gain, _rectified(gain, x))
+    end = narrower(of(SMOOTH["silu"], v) / gain, _rectified(gain, x)) if _nonzero(gain) else x * wave
     return v, wave, norm, _over(end if rest.zero else end + 2.0 * rest * wave, norm)
 
 
@@ -154,13 +161,10 @@ def _rectified(gain: Any, x: ModelArray) -> ModelArray:
     return ModelArray(plus(bent, Interval(np.where(sign > 0, -short, 0.0), np.where(sign > 0, 0.0, short))), x.shape)
 
 
-def _relu(block: Block, t: arb, states: Models) -> Closed | None:
+def _relu(block: Block, t: arb, states: Models) -> Closed:
     """SiLU is a ReLU of steepness k = 1."""
     (s,), (x,), tensors = _arguments(block, states)
-    gain = t * BALLS.exactly(tensors.get("k", np.ones(1)))
-    if not _nonzero(gain):
-        return None
-    _, _, norm, end = _logistic(gain, x, s)
+    _, _, norm, end = _logistic(t * BALLS.exactly(tensors.get("k", np.ones(1))), x, s)
     return Closed((end,), _life("s", norm))
 
 

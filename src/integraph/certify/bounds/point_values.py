@@ -1,4 +1,5 @@
-"""What a network, a graph or a program computes at points and on tiny boxes, on Arb balls."""
+"""What a network, a graph or a program computes at points and on tiny boxes: on Arb balls, and where these know nothing
+of a program, on polynomial models."""
 
 from __future__ import annotations
 
@@ -119,16 +120,15 @@ def _ends(balls: list[arb]) -> Ends:
 
 
 def _program(program: Program, low: Floats, high: Floats) -> Ends:
-    if "free" in segment_forms(program):  # balls would take the terms one by one
-        values = program_models(program, of_cells(low[None], high[None], 0)).known
-        return values.low[:, 0], values.high[:, 0]
-    for engine in ("closed", "taylor"):
-        try:
-            least, most = enclose(program, tuple(low.tolist()), tuple(high.tolist()), engine)
-        except Unprovable:
-            continue
-        return np.array(least), np.array(most)
-    return np.full(program.outputs, -np.inf), np.full(program.outputs, np.inf)
+    if "free" not in segment_forms(program):  # of such a segment balls would take the terms one by one
+        for engine in ("closed", "taylor"):
+            try:
+                least, most = enclose(program, tuple(low.tolist()), tuple(high.tolist()), engine)
+            except Unprovable:
+                continue
+            return np.array(least), np.array(most)
+    values = program_models(program, of_cells(low[None], high[None], 0)).known
+    return values.low[:, 0], values.high[:, 0]
 
 
 def _network(network: Network, points: list[list[arb]]) -> list[list[arb]]:

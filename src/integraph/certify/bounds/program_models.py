@@ -8,6 +8,7 @@ Where a solution may end before its segment does, nothing is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -45,7 +46,7 @@ _FORMS: WeakKeyDictionary[Program, tuple[SegmentForm, ...]] = WeakKeyDictionary(
 def program_models(program: Program, x: Models) -> Models:
     """The outputs C y(T), from the inputs."""
     forms = segment_forms(program)
-    states = _at_start(program, x)
+    states = at_start(program, x)
     with precision(FIRST):
         for number, segment in enumerate(program.segments):
             check_deadline()
@@ -63,10 +64,7 @@ def program_models(program: Program, x: Models) -> Models:
             for block in free:
                 states = _free(program, segment, block, states)
             if rest:
-                states = _scaled(states, program.scales)
-                for block in rest:
-                    states = _advance(segment, block, states)
-                states = _scaled(states, None if program.scales is None else 1.0 / program.scales)  # powers of 2
+                states = advance_models(segment, rest, states, program.scales)
     readout = program.readout
     return states.affine(readout.toarray(), np.zeros(program.outputs), fresh=False)
 
@@ -109,7 +107,7 @@ def _free(program: Program, segment: Segment, block: Block, states: Models) -> M
     return _where(_written(states, y, ends), alive)
 
 
-def _at_start(program: Program, x: Models) -> Models:
+def at_start(program: Program, x: Models) -> Models:
     """The inputs, and 0 in every other register."""
     rows = np.zeros(program.width, np.int64)
     rows[: program.inputs] = np.arange(program.inputs)
@@ -119,20 +117,34 @@ def _at_start(program: Program, x: Models) -> Models:
     return states
 
 
-def _scaled(states: Models, scales: Floats | None) -> Models:
+def scaled(states: Models, scales: Floats | None) -> Models:
     return states if scales is None else times(states, Interval(scales[:, None], scales[:, None]))
 
 
-def _advance(segment: Segment, block: Block, states: Models) -> Models:
-    t = arb(segment.duration) * arb(segment.rate)
+def advance_models(segment: Segment, blocks: Iterable[Block], states: Models, scales: Floats | None) -> Models:
+    """The states after blocks that have closed forms, in the units of the program."""
+    states, t = scaled(states, scales), arb(segment.duration) * arb(segment.rate)
+    for block in blocks:
+        rows, alive = block_models(segment, block, t, states)
+        for registers, values in rows:
+            states = _written(states, registers, values if block.op in LINEAR else values.with_symbols())
+        states = _where(states, alive)
+    return scaled(states, None if scales is None else 1.0 / scales)  # powers of 2
+
+
+def block_models(
+    segment: Segment, block: Block, t: arb, states: Models
+) -> tuple[list[tuple[Indices, Models]], NDArray[np.bool_]]:
+    """What the registers of a block are after time t, of its own units, and the cells in which they have values."""
     with np.errstate(all="ignore"):
         closed = closed_models(block, t, states)
         if closed is None:
             closed = _on_balls(segment, block, t, states)
-    for ref, value in zip(block.targets, closed.ends, strict=True):
-        rows = value.placed((*ref.shape, 1)).rows
-        states = _written(states, ref.indices().reshape(-1), rows if block.op in LINEAR else rows.with_symbols())
-    return _where(states, _alive(closed, states.space.cells))
+    rows = [
+        (ref.indices().reshape(-1), value.placed((*ref.shape, 1)).rows)
+        for ref, value in zip(block.targets, closed.ends, strict=True)
+    ]
+    return rows, _alive(closed, states.space.cells)
 
 
 def _where(states: Models, alive: NDArray[np.bool_]) -> Models:

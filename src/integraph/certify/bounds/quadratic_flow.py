@@ -99,7 +99,6 @@ def _cells(states: Models, moved: Indices, after: list[ModelRows | None]) -> Mod
     p, g = np.zeros_like(states.p), np.zeros((*states.r.shape, symbols))
     r = np.full(states.r.shape, np.inf)
     low, high = states.known.low.copy(), states.known.high.copy()
-    low[moved], high[moved] = -np.inf, np.inf
     for cell, rows in enumerate(after):
         if rows is None:
             low[:, cell], high[:, cell] = -np.inf, np.inf

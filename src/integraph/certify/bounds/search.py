@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -121,7 +122,9 @@ def _result(source: Source, box: Interval, state: State | None, goal: float, end
     if (0.5 * box.high - 0.5 * box.low <= 0.5 * TINY * np.maximum(np.abs(box.low), np.abs(box.high))).all():
         bounds = intersection(bounds, Interval(*box_values(source, box.low, box.high)))
     lowest, highest, (least, largest) = attained(source, state.lowest, state.highest, middles(box.low, box.high))
-    return Bounds(
+    result = Bounds(
         bounds.low, bounds.high, lowest, highest, least, largest, state.count, now() - begun, ending, box, program,
         open=int((state.excess() > goal).sum()),
     )  # fmt: skip
+    unproved = ending is Ending.GAP and not (result.gap <= goal).all()
+    return replace(result, ending=Ending.SEEN) if unproved else result

@@ -31,7 +31,20 @@ if TYPE_CHECKING:
     from integraph.certify.loops.loop import Loop
 
 FORMAT, VERSION = "integraph loop certificate", 1
-FIELDS = ("format", "version", "loop", "states", "spec", "status", "low", "high", "tree", "degrees", "cells")
+FIELDS = (
+    "format",
+    "version",
+    "loop",
+    "states",
+    "spec",
+    "status",
+    "low",
+    "high",
+    "tree",
+    "degrees",
+    "cells",
+    "disturbance",
+)
 LONGEST, FINEST, HIGHEST, STEEPEST = 10_000, 16, 24, 8  # characters; halvings of a period; order; degree
 PROVED, REFUTED = "proved", "refuted"
 
@@ -62,6 +75,7 @@ class LoopCertificate:
     tree: Parts
     degrees: tuple[int, ...]
     cells: tuple[Path, ...]
+    disturbance: tuple[float, ...] = ()  # constants with which the start fails; none if it does with all
     seal: str = ""
 
     @property
@@ -86,7 +100,10 @@ class LoopCertificate:
     def claim(self) -> str:
         """What is proved, in words."""
         if self.status == REFUTED:
-            return f"{self.spec}: this fails{at_point(self.box.low, self.states)}"
+            held = ", ".join(f"{value:.6g}" for value in self.disturbance)
+            return f"{self.spec}: this fails{at_point(self.box.low, self.states)}" + (
+                f", with the disturbance {held} at all times" if held else ""
+            )
         where = inputs_in(np.array(self.box.low), np.array(self.box.high), self.states)
         return f"{self.spec}, for all starts {where}"
 
@@ -146,6 +163,8 @@ def _check(certificate: LoopCertificate) -> None:
     if certificate.status == REFUTED:
         _need(len(certificate.cells) == 1, "a refutation has one start")
         _need(certificate.box.low == certificate.box.high, "a refutation has one start, not a box")
+    else:
+        _need(not certificate.disturbance, "a proof is about all disturbances")
     for path in certificate.cells:
         for steps in path:
             for step in steps:
@@ -171,6 +190,7 @@ def _text(certificate: LoopCertificate, seal: str) -> str:
         *_ends(certificate.box), [0 if node is None else [node.axis, pair(node.at)] for node in certificate.tree],
         list(certificate.degrees),
         [[[_step(step) for step in steps] for steps in path] for path in certificate.cells],
+        [pair(x) for x in certificate.disturbance],
     )  # fmt: skip
     return json.dumps({**dict(zip(FIELDS, values, strict=True)), "seal": seal}, separators=(",", ":"))
 
@@ -189,9 +209,11 @@ def _decoded(given: dict[str, Any]) -> LoopCertificate:
     tree = tuple(None if node == 0 else Split(_whole(node[0]), number(node[1])) for node in given["tree"])
     cells = tuple(tuple(tuple(map(_read_step, steps)) for steps in path) for path in given["cells"])
     box, degrees = _read_box(given["low"], given["high"]), tuple(map(_whole, given["degrees"]))
+    held = tuple(map(number, given["disturbance"]))
     return LoopCertificate(
-        given["loop"], tuple(given["states"]), given["spec"], given["status"], box, tree, degrees, cells, given["seal"]
-    )
+        given["loop"], tuple(given["states"]), given["spec"], given["status"], box, tree, degrees, cells, held,
+        given["seal"],
+    )  # fmt: skip
 
 
 def _read_step(given: Any) -> CertifiedStep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,11 @@ class Loop:
     discrete: bool = False
     uncertain: int = 0
     disturbance: Disturbance | None = None
+
+    def held(self, values: Floats) -> Loop:
+        """The loop with disturbances that stay at these values."""
+        w = self.disturbance
+        return self if w is None else replace(self, disturbance=replace(w, low=values, high=values))
 
     def variables(self, x: ModelRows, u: ModelRows) -> ModelRows:
         """What the plant is a function of, at the start of a period."""

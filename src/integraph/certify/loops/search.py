@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,27 +13,24 @@ from integraph.certify.loops.certificate import LoopCertificate
 from integraph.certify.loops.certification import certificate
 from integraph.certify.loops.division import halves, refined, volume
 from integraph.certify.loops.loop import Loop, periods
-from integraph.certify.loops.simulation import simulated
-from integraph.certify.loops.spec import Answer, Specification, When
+from integraph.certify.loops.refutation import Refutation, hopeless, refutation
+from integraph.certify.loops.spec import Answer, Specification
 from integraph.certify.loops.tube import Tube, tube, unfinished
-from integraph.certify.search.work import team
-from integraph.clock import DeadlineError, deadline
+from integraph.certify.search.work import shared, team
+from integraph.clock import DeadlineError, deadline, now
 from integraph.errors import UsageError
 from integraph.files import FilePath
-from integraph.numbers.arrays import Floats
-from integraph.numbers.low_discrepancy import kronecker
+from integraph.numbers.arrays import Floats, whole
 from integraph.progress import late_bar
 from integraph.text import counted
 
-STARTS = 200  # simulated to look for one that fails
-SUBSTEPS = 4  # of a period, when they are
-SUSPECTS = 5  # starts, the worst ones, that are simulated rigorously
+PATIENCE = 1.0  # seconds for a proof in one cell, before a start that fails is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopResult:
-    """The answer; the tubes of cells that are proved, and of those that are not; and a start that fails, whose own tube
-    shows it."""
+    """The answer; the tubes of cells that are proved, and of those that are not; and a start that fails, as its own
+    tube shows, with constant disturbances if it has them."""
 
     loop: Loop
     spec: Specification
@@ -42,11 +39,20 @@ class LoopResult:
     open: tuple[Tube, ...]
     failure: Tube | None = None
     interrupted: bool = False  # by Ctrl-C
+    constants: Floats | None = None
 
     @property
     def start(self) -> dict[str, float] | None:
         """The start that fails."""
         return None if self.failure is None else dict(zip(self.loop.states, self.failure.low.tolist(), strict=True))
+
+    @property
+    def disturbance(self) -> dict[str, float] | None:
+        """The constant disturbances with which that start fails; None if it does with all."""
+        w = self.loop.disturbance
+        if w is None or self.constants is None:
+            return None
+        return dict(zip(w.names, self.constants.tolist(), strict=True))
 
     @property
     def share(self) -> float:
@@ -64,31 +70,40 @@ class LoopResult:
 
     def refine(self, cells: int) -> LoopResult:
         """The same proof with the starts in up to so many cells, halved where that makes the last box narrower."""
+        whole("cells", cells, 1)
         if self.answer is not Answer.PROVED:
             raise UsageError(f"boxes are refined where the answer is proved, and it is {self.answer.value}")
         return replace(self, proved=tuple(refined(self.loop, self.spec, self.proved, cells)))
 
-    def certificate(self) -> LoopCertificate:
-        """The proof, or the refutation, as data that `check` replays."""
+    def certificate(self, workers: int | None = None) -> LoopCertificate:
+        """The proof, or the refutation, as data that `check` replays. The checker chooses the boxes, which takes as
+        long as a check; `workers` processes share the cells."""
+        if workers is not None:
+            whole("workers", workers, 1)
         if self.answer is Answer.UNKNOWN:
             raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
         failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
-        return certificate(self.loop, self.spec, [_ends(cell) for cell in self.proved], failure)
+        cells = [_ends(cell) for cell in self.proved]
+        return certificate(self.loop, self.spec, cells, failure, self.constants, shared(workers))
 
-    def save(self, path: FilePath) -> None:
+    def save(self, path: FilePath, workers: int | None = None) -> None:
         """Write the certificate."""
-        self.certificate().save(path)
+        self.certificate(workers).save(path)
 
     def __repr__(self) -> str:
         if self.start is not None:
-            where = ", ".join(f"{name} = {value:.6g}" for name, value in self.start.items())
-            return f"refuted: the start {where} fails"
+            constant = f" with {_point(self.disturbance)} at all times" if self.disturbance else ""
+            return f"refuted: the start {_point(self.start)} fails{constant}"
         if self.answer is Answer.PROVED:
             return f"proved for all starts ({counted(len(self.proved), 'cell')})"
         reasons = [cell.reason for cell in self.open if cell.reason]
         why = f"; {reasons[0]}" if reasons else ""
         known = np.floor(1000.0 * self.share) / 1000.0  # 100 % would be proved
         return f"unknown: {known:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
+
+
+def _point(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
 
 
 def _ends(cell: Tube) -> tuple[Floats, Floats, int]:
@@ -106,25 +121,33 @@ def search(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> LoopResult:
-    """Look for a start that fails, then prove; cells that are not proved are bisected, until there are so many cells,
-    or time is up, or Ctrl-C."""
+    """Prove it of all starts at once; if that fails, or takes long, look for a start that fails; then bisect cells that
+    are not proved, until there are so many cells, or time is up, or Ctrl-C."""
     proved: list[Tube] = []
     todo: list[Tube] = []
-    boxes, failure, interrupted = [(low, high)], None, False
+    failure: Refutation | None = None
+    boxes, interrupted = [(low, high)], False
     with threadpool_limits(1), late_bar(progress, "closed loop") as show:
         next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
         crew = team(partial(_cell, loop, spec), workers, scheduler)
         try:
             with deadline(seconds):
-                failure = _failure(loop, spec, low, high)
-                whole = [] if failure else [_first(loop, spec, low, high, show)]
+                sought = cache(partial(refutation, loop, spec, low, high))
+                first = _first(loop, spec, low, high, show, sought)
+                if first is None or first.answer is Answer.UNKNOWN:
+                    failure = sought()
+                whole = [first] if first and not failure else []
+                if whole and whole[0].reached < loop.steps and hopeless(loop, spec, low, high):
+                    cells = 1  # the halves would be as open
                 while boxes and failure is None:
                     for part in whole or crew.run(boxes):
                         (proved if part.answer is Answer.PROVED else todo).append(part)
                         boxes = boxes[1:]  # last: whenever Ctrl-C comes, every start is in a cell or a box
                         show(len(proved) / (len(proved) + len(todo) + len(boxes)), _progress(loop, proved, todo))
                         if part.answer is Answer.REFUTED:
-                            failure = tube(loop, part.low, part.low, spec)  # all its starts fail: one of them
+                            failure = Refutation(
+                                tube(loop, part.low, part.low, spec)
+                            )  # all its starts fail: one of them
                             break
                     if failure is None:
                         whole = []
@@ -144,7 +167,8 @@ def search(
             crew.close()
     todo += [unfinished(*box) for box in boxes]
     answer = Answer.REFUTED if failure else Answer.UNKNOWN if todo or not proved else Answer.PROVED
-    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), failure, interrupted)
+    shown = (failure.tube, interrupted, failure.disturbance) if failure else (None, interrupted)
+    return LoopResult(loop, spec, answer, tuple(proved), tuple(todo), *shown)
 
 
 def _is_ctrl_c(error: BaseException | None) -> bool:
@@ -157,42 +181,33 @@ def _cell(loop: Loop, spec: Specification, box: tuple[Floats, Floats]) -> Tube:
     return tube(loop, *box, spec)
 
 
-def _first(loop: Loop, spec: Specification, low: Floats, high: Floats, show: Callable[[float, str], None]) -> Tube:
-    """The tube of all starts, showing the time that it reached."""
+def _first(
+    loop: Loop,
+    spec: Specification,
+    low: Floats,
+    high: Floats,
+    show: Callable[[float, str], None],
+    sought: Callable[[], Refutation | None],
+) -> Tube | None:
+    """The tube of all starts, showing the time that it reached; None if it takes long and a start that fails is known
+    before."""
+    begun = now()
 
     def seen(number: int) -> None:
         show(number / loop.steps, f"closed loop: t = {number * loop.period:.4g} of {loop.steps * loop.period:.4g}")
+        if now() - begun > PATIENCE and sought():
+            raise _RefutedError
 
-    return tube(loop, low, high, spec, watch=seen)
+    try:
+        return tube(loop, low, high, spec, watch=seen)
+    except _RefutedError:
+        return None
+
+
+class _RefutedError(Exception):
+    """The proof is in vain: a start fails."""
 
 
 def _progress(loop: Loop, proved: Sequence[Tube], todo: Sequence[Tube]) -> str:
     reached = min([cell.reached for cell in todo], default=loop.steps) * loop.period
     return f"closed loop: {counted(len(proved), 'cell')} proved, {len(todo)} open, all reach t = {reached:.4g}"
-
-
-def _failure(loop: Loop, spec: Specification, low: Floats, high: Floats) -> Tube | None:
-    """The tube of a start that fails, if simulation comes across one."""
-    starts = low + (high - low) * kronecker(STARTS, len(low))
-    corners = low + (high - low) * (np.arange(2 ** min(len(low), 6))[:, None] >> np.arange(len(low)) & 1)
-    starts = np.clip(np.concatenate([corners, starts]), low, high)
-    distances = _distances(spec, simulated(loop, starts, SUBSTEPS))
-    for place in np.argsort(distances)[:SUSPECTS]:
-        if not distances[place] < 0:
-            break
-        point = tube(loop, starts[place], starts[place], spec)
-        if point.answer is Answer.REFUTED:
-            return point
-    return None
-
-
-def _distances(spec: Specification, states: Floats) -> Floats:
-    """How far each trajectory is from failing at a sampling time, negative where it fails."""
-    least = np.full(states.shape[1], np.inf)
-    for clause, holds in zip(spec.clauses, spec.margins(states), strict=True):
-        if clause.when is When.END:
-            own = holds[-1]
-        else:
-            own = holds[: clause.last + 1].max(0) if clause.when is When.BY else holds[clause.first :].min(0)
-        least = np.fmin(least, own)
-    return least

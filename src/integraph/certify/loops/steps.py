@@ -71,7 +71,7 @@ def flow_step(
     start = rows.ranges()
     if not np.isfinite(start).all():
         return None
-    radius, size = 0.5 * (start[:n, 1] - start[:n, 0]), np.abs(start[:n]).max(1)
+    radius, size = 0.5 * start[:n, 1] - 0.5 * start[:n, 0], np.abs(start[:n]).max(1)
     while share >= LEAST:
         h = period * share
         inside, box = enclose(*tape, start, h)

@@ -2,7 +2,8 @@
 
 Differences of outputs are formed before their ranges are taken: what two outputs have in common cancels. Of a network
 linear quantities of outputs are one more layer; quantities of inputs too, and formulas, are nodes of a graph.
-Quantities of inputs alone need no source: their ranges follow from the cell.
+Quantities of inputs alone need no source: their ranges follow from the cell. If there are no others, the first of them
+is computed by the source, which has one output at least.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class Margins:
 def margins(source: Network | Graph, stated: Property, delta: float = 0.0) -> Margins:
     """The quantities of a property of a source whose outputs may each be off by delta."""
     quantities = stated.quantities
-    rows = [n for n, one in enumerate(quantities) if one.outputs or one.expression is not None]
-    inputs = _sparse([() if one.outputs or one.expression else one.inputs for one in quantities], stated.inputs)
+    rows = [n for n, one in enumerate(quantities) if one.outputs or one.expression is not None] or [0]
+    inputs = _sparse([() if n in rows else one.inputs for n, one in enumerate(quantities)], stated.inputs)
     weights = np.array([float(sum(abs(a) for _, a in one.outputs)) for one in quantities])
     chosen = [quantities[n] for n in rows]
     plain = all(one.expression is None and not one.inputs for one in chosen)

@@ -75,7 +75,7 @@ class PropertyProof:
 
     def _work_left(self) -> str:
         """How far the search came, where it did not end by itself."""
-        if self.ending not in (Ending.SECONDS, Ending.INTERRUPTED):
+        if self.ending not in (Ending.SECONDS, Ending.CHECK, Ending.INTERRUPTED):
             return ""
         return f" after {counted(self.cells, 'box')}, {len(self.remaining):,} remain"
 

@@ -71,6 +71,7 @@ class Ending(Enum):
     PROVED = "the property holds on every part of the box"
     REFUTED = "it does not hold at the counterexample"
     SECONDS = "the time is over"
+    CHECK = "the bounds prove the property, but the checker had not confirmed it when the time was over"
     MEMORY = "more parts would not fit into memory"
     SMALL = "the parts where it is open cannot be divided further"
     INTERRUPTED = "it was interrupted"
@@ -245,6 +246,8 @@ class Search:
         """What is known now. Parts that wait for the checker alone are open, parts that others are open beside are not:
         their bounds are proofs too."""
         waiting = not len(self.open)
+        if ending is Ending.SECONDS and waiting and len(self.settled):
+            ending = Ending.CHECK
         remaining = self.settled if waiting else self.open
         proved = self.proved + (0.0 if waiting else self._volume(self.settled))
         return SearchResult(ending, self.tree.preorder(), point, remaining, min(proved, 1.0), self.cells)

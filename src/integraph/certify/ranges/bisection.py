@@ -1,111 +1,152 @@
 """Which cells of the box to halve: those that reach furthest, until that gains little or the cells are spent.
 
 The bound of a register is that of the cell where it is largest, and halving this cell gains at most its own width. So
-the search halves the cells that are widest, as a part of the whole range, among those that make a bound.
+the search first halves the cells that make a bound, the widest first as a part of the whole range, and then others that
+exceed what was seen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from integraph.certify.ranges.segment_flow import SegmentFlow, at_start, middles
-from integraph.clock import DeadlineError, check_deadline, deadline
-from integraph.numbers.arb.conversion import FIRST, precision
+from integraph.certify.ranges.ball_flow import BallFlow
+from integraph.certify.ranges.model_flow import ModelFlow, has_models
+from integraph.clock import DeadlineError, check_deadline, deadline, now
 from integraph.numbers.arrays import Floats, Indices
-from integraph.numbers.intervals import Interval
+from integraph.numbers.balls import quiet
+from integraph.numbers.intervals import Interval, intersection
 from integraph.program import Program
 from integraph.progress import late_bar
 
 ENOUGH = 0.04  # of the whole range, that halving a cell may gain
+GAINED, FIRST = 0.98, 64  # of a width, that is left where it gained; cells from which on a doubling must gain
+FEW = 13  # cells on balls, that show whether more help
 SMALL = 1e-3  # of the size, below which a range is not divided for its own sake
-ROUND = 16  # cells divided at a time
 QUARTERS = 4  # parts of a divided cell
-WORK = 120_000  # cells times numbers of the program, about
-FEWEST, MOST = 8, 288  # cells, however large or small the program is
+
+
+class Flow(Protocol):
+    """A program, from many cells at once. `first` covers a box at first; `most` cells are worth their time, and
+    `together` of them are divided at a time."""
+
+    most: int
+    together: int
+
+    def first(self, box: Interval, most: int) -> tuple[Floats, Floats]: ...
+
+    def __call__(self, low: Floats, high: Floats) -> tuple[Interval, Interval]: ...
 
 
 @dataclass(slots=True, eq=False)
 class Cells:
-    """Cells (B, d) that cover the box, and bounds (D, W, B) of the registers from each."""
+    """Cells (B, d) that cover the box, and bounds (D + 1, W, B) of the registers from each."""
 
     low: Floats
     high: Floats
     bounds: Interval
-    middles: Floats  # about the values from their centres, at the ends of the segments
+    seen: Interval  # about what is attained at the ends of the segments
+
+    @property
+    def hull(self) -> Interval:
+        return Interval(self.bounds.low.min(-1), self.bounds.high.max(-1))
 
     def joined(self, keep: Indices, other: Cells) -> Cells:
         """Some of these cells, and others."""
-        bounds = Interval(
-            np.concatenate([self.bounds.low[..., keep], other.bounds.low], -1),
-            np.concatenate([self.bounds.high[..., keep], other.bounds.high], -1),
+        bounds, seen = (
+            Interval(*(np.concatenate([old[..., keep], new], -1) for old, new in ((a.low, b.low), (a.high, b.high))))
+            for a, b in ((self.bounds, other.bounds), (self.seen, other.seen))
         )
         low, high = np.concatenate([self.low[keep], other.low]), np.concatenate([self.high[keep], other.high])
-        return Cells(low, high, bounds, np.concatenate([self.middles[..., keep], other.middles], -1))
+        return Cells(low, high, bounds, seen)
 
 
 def bounds(program: Program, box: Interval, cells: int | None, seconds: float, progress: bool) -> tuple[Interval, int]:
     """Bounds (D + 1, W) of the registers, at the start and in each segment, and how many cells they took.
 
-    An exhausted time leaves what is proved; so does Ctrl-C, which is for the person who waits."""
-    segments = [SegmentFlow(program, number) for number in range(program.depth)]
-    most = _most(program) if cells is None else cells
-    cover = _run(program, segments, box.low[None], box.high[None])
+    Polynomial models bound them where all blocks have them. From some starts models are wide: a few cells on balls show
+    whether more of these help."""
+    if not has_models(program):
+        return _searched(BallFlow(program), box, cells, seconds, progress)[:2]
+    end = now() + seconds
+    rows, count, ended = _searched(ModelFlow(program, box), box, cells, seconds, progress)
+    balls = BallFlow(program)
+    for most in (FEW, balls.most) if not ended else ():
+        if cells is not None:
+            most = min(most, cells)
+        other, more, ended = _searched(balls, box, most, end - now(), progress)
+        before, rows, count = rows, intersection(rows, other), max(count, more)
+        if ended or not _narrower(rows, before):
+            break
+    return rows, count
+
+
+@quiet
+def _narrower(rows: Interval, before: Interval) -> bool:
+    """Whether a range gained, or is not known yet."""
+    old, new = before.high - before.low, rows.high - rows.low
+    moves = old > SMALL * before.size
+    return bool((~np.isfinite(new) | (moves & (new < GAINED * old))).any())
+
+
+def _searched(
+    flow: Flow, box: Interval, cells: int | None, seconds: float, progress: bool
+) -> tuple[Interval, int, bool]:
+    """The same by one flow, and whether the time ended it, or Ctrl-C, which is for the person who waits: either leaves
+    what is proved."""
+    most = flow.most if cells is None else cells
+    cover = _run(flow, *flow.first(box, most))
+    doubled, before, ended = max(len(cover.low), FIRST), cover.hull, False
     try:
         with deadline(seconds), late_bar(progress, "bounding registers") as update:
-            while (count := cover.low.shape[0]) < most:
+            while (count := len(cover.low)) < most:
                 check_deadline()
-                chosen = _urgent(cover, min(ROUND, -((count - most) // (QUARTERS - 1))))
+                chosen = _urgent(cover, min(flow.together, -((count - most) // (QUARTERS - 1))))
                 if not len(chosen):
                     break
                 quarters = _halved(*_halved(cover.low[chosen], cover.high[chosen], box), box)
                 rest = np.setdiff1d(np.arange(count), chosen)
-                cover = cover.joined(rest, _run(program, segments, *quarters))
+                cover = cover.joined(rest, _run(flow, *quarters))
                 update(count / most, f"bounding registers: {count} cells")
+                if len(cover.low) >= 2 * doubled:
+                    if not _narrower(cover.hull, before):
+                        break
+                    doubled, before = len(cover.low), cover.hull
     except (DeadlineError, KeyboardInterrupt):
-        pass  # the cells so far cover the box
-    return Interval(cover.bounds.low.min(-1), cover.bounds.high.max(-1)), cover.low.shape[0]
+        ended = True  # the cells so far cover the box
+    return cover.hull, len(cover.low), ended
 
 
-def _most(program: Program) -> int:
-    numbers = program.terms + program.width * program.depth
-    return min(max(FEWEST, WORK // max(numbers, 1)), MOST)
-
-
-def _run(program: Program, segments: list[SegmentFlow], low: Floats, high: Floats) -> Cells:
-    """All segments from these cells."""
-    shape = (program.depth + 1, program.width, len(low))
-    result, centres = Interval(np.empty(shape), np.empty(shape)), np.empty(shape)
-    with precision(FIRST):
-        states = at_start(program.width, low, high)
-        now = Interval(np.zeros(shape[1:]), np.zeros(shape[1:]))
-        now.low[: program.inputs], now.high[: program.inputs] = low.T, high.T
-        result.low[0], result.high[0], centres[0] = now.low, now.high, middles(states)
-        for number, flow in enumerate(segments, 1):
-            states, now, way = flow(states, now)
-            result.low[number], result.high[number], centres[number] = way.low, way.high, middles(states)
-    return Cells(low, high, result, centres)
+def _run(flow: Flow, low: Floats, high: Floats) -> Cells:
+    return Cells(low, high, *flow(low, high))
 
 
 def _urgent(cover: Cells, most: int) -> Indices:
     """Cells that make a bound and may exceed the values by much, as a part of the range of values; these first."""
     low, high = cover.bounds.low, cover.bounds.high
-    ends = np.concatenate([cover.middles, np.concatenate([cover.middles[:1], cover.middles[:-1]])], -1)
     with np.errstate(all="ignore"):
-        least, largest = np.fmin.reduce(ends, -1), np.fmax.reduce(ends, -1)
+        least, largest = _with_start(np.fmin, cover.seen.low), _with_start(np.fmax, cover.seen.high)
         whole = np.maximum(largest - least, SMALL * np.maximum(np.abs(least), np.abs(largest)))
-        excess = np.stack([least - low.min(-1), high.max(-1) - largest])
-        cells = np.stack([low.argmin(-1), high.argmax(-1)])
-        width = np.take_along_axis((high - low)[None], cells[..., None], -1)[..., 0]
-        share = np.minimum(excess, width) / whole
+        width = high - low
+        excess = np.maximum(least[..., None] - low, high - largest[..., None])
+        share = np.minimum(excess, width) / whole[..., None]
     share = np.where(np.isnan(share), np.where(width > 0, np.inf, 0.0), share)
-    score = np.zeros(cover.low.shape[0])
-    np.maximum.at(score, cells.ravel(), share.ravel())
-    score[~np.isfinite(high - low).all((0, 1))] = np.inf
+    score, bounding = share.max((0, 1)), np.zeros(len(cover.low))
+    for extreme in (low.argmin(-1), high.argmax(-1)):
+        np.maximum.at(bounding, extreme.ravel(), np.take_along_axis(share, extreme[..., None], -1).ravel())
+    score[~np.isfinite(width).all((0, 1))] = np.inf
     score[~(0.5 * cover.low + 0.5 * cover.high > cover.low).any(1)] = 0.0
-    order = np.argsort(-score, kind="stable")[:most]
-    return order[score[order] > ENOUGH]
+    order: Indices = np.lexsort((-score, -bounding))
+    order = order[score[order] > ENOUGH]
+    return order[:most]
+
+
+def _with_start(extreme: np.ufunc, seen: Floats) -> Floats:
+    """The extreme of all cells in each segment: at its end, and at its start, where the one before ends."""
+    ends: Floats = extreme.reduce(seen, -1)
+    return np.concatenate([ends[:1], extreme(ends[1:], ends[:-1])])
 
 
 def _halved(low: Floats, high: Floats, box: Interval) -> tuple[Floats, Floats]:

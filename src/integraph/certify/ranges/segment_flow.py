@@ -8,7 +8,6 @@ and controls that are rounded, go by validated Taylor steps, cell by cell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ from integraph.certify.problem import Unprovable
 from integraph.certify.ranges import logistic, riccati
 from integraph.certify.ranges.gradient_rows import linear_rows
 from integraph.certify.ranges.gradients import GRADIENTS, centre_of, values, variable, without_gradient
-from integraph.certify.ranges.slopes import between, tighten
+from integraph.certify.ranges.pieces import Pieces, targets
+from integraph.certify.ranges.slopes import between
 from integraph.clock import check_deadline
 from integraph.gadgets import Closed, Gadget
 from integraph.gadgets.functions.arb import BALLS
@@ -34,12 +34,9 @@ from integraph.numbers.arb.conversion import Balls
 from integraph.numbers.arb.ranges import UNKNOWN
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.intervals import Interval
-from integraph.program import Block, Program, Segment, Terms
-from integraph.program.terms import concatenate
+from integraph.program import Block, Program, Segment
 from integraph.program.views import mark
 
-TIMES = (0.0, 0.125, 0.5, 1.0)  # pieces of a segment: what is stiff settles early
-MORE, FEW = (0.0, 0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0), 8  # where so few registers move at most
 GRADIENTS_OF = 16  # inputs at most: each makes everything slower
 FORMS = riccati.FORMS | logistic.FORMS  # that lose less on wide balls than those for floats
 _below, _above = np.frompyfunc(conversion.below, 1, 1), np.frompyfunc(conversion.above, 1, 1)
@@ -79,12 +76,9 @@ class SegmentFlow:
     def __init__(self, program: Program, number: int) -> None:
         self.program, self.number = program, number
         self.segment = program.segments[number]
-        self.moving = [block for block in self.segment.blocks if not block.op.additive]
         self.closed = has_closed_form(program, self.segment)
-        self.registers = _targets(self.moving)
-        self.times = MORE if len(self.registers) <= FEW else TIMES
         self.flow = None if self.closed else quadratic_flow(program, number)
-        self.terms = _terms_of(program, number, self.registers)
+        self.pieces = Pieces(program, number)
 
     def __call__(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
         """From states at the start of the segment, and their bounds (W, cells), to those at its end; and bounds of the
@@ -92,44 +86,21 @@ class SegmentFlow:
         return self._by_closed_forms(states, start) if self.closed else self._by_taylor_steps(states, start)
 
     def _by_closed_forms(self, states: Any, start: Interval) -> tuple[Any, Interval, Interval]:
-        last = self.times[-1]
-        after = self._at(self.segment.blocks, self._time(last, last), states)
-        written = _targets(self.segment.blocks)
-        end = self._replaced(start, written, after)
-        way = Interval(np.minimum(start.low, end.low), np.maximum(start.high, end.high))  # additive: y' is constant
-        if len(self.registers):
-            moved = self._pieces(states, start, end)
-            way.low[self.registers], way.high[self.registers] = moved.low, moved.high
-        return after, end, way
+        after = self._at(self.segment.blocks, part_of(self.segment, 1.0, 1.0), states)
+        end = self._replaced(start, targets(self.segment.blocks), after)
+        pieces = self.pieces
 
-    def _pieces(self, states: Any, start: Interval, end: Interval) -> Interval:
-        """Bounds of the registers whose derivatives are not constant."""
-        ways, first = [], start
-        for begin, finish in pairwise(self.times):
-            check_deadline()
-            last = end
-            if finish != self.times[-1]:
-                now = self._at(self.moving, self._time(finish, finish), states)
-                last = self._replaced(start, self.registers, now)
-            over = self._at(self.moving, self._time(begin, finish), states)
-            coarse = self._replaced(start, self.registers, over)
-            duration = float(np.nextafter((finish - begin) * self.segment.duration, np.inf))
-            way = tighten(self.terms, coarse, first, last, duration)
-            ways.append((way.low[self.registers], way.high[self.registers]))
-            first = last
-        lows, highs = zip(*ways, strict=True)
-        return Interval(np.minimum.reduce(lows), np.maximum.reduce(highs))
+        def over(first: float, last: float) -> Interval:
+            moved = self._at(pieces.blocks, part_of(self.segment, first, last), states)
+            return self._replaced(start, pieces.registers, moved)
+
+        return after, end, pieces.way(start, end, over)
 
     def _replaced(self, bounds: Interval, registers: Indices, states: Any) -> Interval:
         """The bounds with those of some registers from other states."""
         low, high, new = bounds.low.copy(), bounds.high.copy(), ends(states[registers])
         low[registers], high[registers] = new.low, new.high
         return Interval(low, high)
-
-    def _time(self, first: float, last: float) -> arb:
-        """All times between two parts of the segment, of the blocks' own flow; its sign is certain."""
-        part = conversion.interval(first, last) * arb(self.segment.duration) * abs(arb(self.segment.rate))
-        return part.nonnegative_part() if self.segment.rate > 0 else -part.nonnegative_part()
 
     def _at(self, blocks: Sequence[Block], t: arb, states: Any) -> Any:
         """The states after time t; not finite where a solution may end before."""
@@ -169,7 +140,7 @@ class SegmentFlow:
                 end, on_the_way = _taylor(system, [column[r] for r in registers], self.segment.duration)
                 way.low[registers, cell], way.high[registers, cell] = on_the_way.low, on_the_way.high
                 after[registers, cell] = [without_gradient(ball, like) for ball in end]
-        return after, self._replaced(start, _targets(self.segment.blocks), after), way
+        return after, self._replaced(start, targets(self.segment.blocks), after), way
 
 
 def _on_models(flow: QuadraticFlow, column: Any) -> tuple[Balls, Interval]:
@@ -210,6 +181,12 @@ def _alive(closed: Closed, cells: int) -> NDArray[np.bool_]:
     return alive
 
 
+def part_of(segment: Segment, first: float, last: float) -> arb:
+    """All times between two parts of the segment, of the blocks' own flow; its sign is certain."""
+    part = conversion.interval(first, last) * arb(segment.duration) * abs(arb(segment.rate))
+    return part.nonnegative_part() if segment.rate > 0 else -part.nonnegative_part()
+
+
 def has_closed_form(program: Program, part: Segment) -> bool:
     """Whether a segment, or some blocks of it, have one for their controls as stored."""
     try:
@@ -217,15 +194,3 @@ def has_closed_form(program: Program, part: Segment) -> bool:
     except Unprovable:
         return False
     return all(isinstance(block.op, Gadget) and block.op.exact for block in part.blocks)
-
-
-def _targets(blocks: Sequence[Block]) -> Indices:
-    parts = [ref.indices().ravel() for block in blocks for ref in block.targets]
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
-
-
-def _terms_of(program: Program, number: int, registers: Indices) -> Terms:
-    """The terms of the derivatives of these registers."""
-    wanted = np.zeros(program.width, np.bool_)
-    wanted[registers] = True
-    return concatenate([part[wanted[part.i]] for part in program.segment_terms(number)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import TINY, Interval, intersection, interval, mul
@@ -54,8 +55,13 @@ def between(start: Interval, end: Interval, slope: Interval, duration: float) ->
     )
 
 
-def tighten(terms: Terms, coarse: Interval, start: Interval, end: Interval, duration: float) -> Interval:
-    """Bounds of y on a piece of time, from coarse ones and those at its ends; all (W, N)."""
+def tighten(
+    terms: Terms, coarse: Interval, start: Interval, end: Interval, duration: float, steady: NDArray[np.bool_]
+) -> Interval:
+    """Bounds of y on a piece of time, from coarse ones and those at its ends; all (W, N). Of `steady` registers the
+    slope has one sign for each input."""
     for _ in range(ROUNDS):
-        coarse = intersection(coarse, between(start, end, slopes(terms, coarse), duration))
+        slope = slopes(terms, coarse)
+        still = Interval(*(np.where(steady[:, None], 0.0, side) for side in (slope.low, slope.high)))
+        coarse = intersection(coarse, between(start, end, still, duration))
     return coarse

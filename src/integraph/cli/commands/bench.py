@@ -15,9 +15,10 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.inputs import box_beside, box_of, read_source
 from integraph.cli.output import FAILED, GOOD, Answer, command, waiting
-from integraph.cli.paths import is_program, loaded
+from integraph.cli.paths import PICTURE, is_program, loaded, output
 from integraph.cli.timing import race
 from integraph.errors import UsageError
+from integraph.text import clean
 
 if TYPE_CHECKING:
     from integraph import Program
@@ -32,6 +33,7 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 SOURCE = "source"  # in numpy, or whatever its Python function does
 FORMULA = "sin(3*x)*exp(-y)"
 DEPTH = "depth"  # asks for the study of errors against depth
+PARAMETERS = 300  # of each model that it trains
 NUMBERS = 50_000_000  # of the inputs of a batch
 NOTE = f"""Times are the best of several runs. The last column is the largest difference found between outputs, and the
 number of inputs. Runs that would take longer than {LONGEST:g} s are left out."""
@@ -59,6 +61,14 @@ def bench(
     variables: a.Variables = None,
     parameters: a.Parameters = None,
     inputs: a.Inputs = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With depth: draw both curves into this file, as .png, .svg or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> Answer:
     """Measure how fast a program runs on this machine.
 
@@ -80,7 +90,8 @@ def bench(
     if what == DEPTH:
         why = "the depth study is always the same"
         _refuse(why, eps=eps, box=box, method=method, variables=variables, inputs=inputs, set=_joined(parameters))
-        return _depth()
+        return _depth(figure)
+    _refuse("only the word depth has a picture", figure=figure)
     subjects = _built_in() if what is None else [_subject(what, eps, box, method, variables, inputs, parameters)]
     data: list[dict[str, Any]] = []
     text: list[Any] = []
@@ -96,16 +107,28 @@ def bench(
     return Answer({"programs": data}, [*text, *notes], FAILED if lost else GOOD)
 
 
-def _depth() -> Answer:
+def _depth(figure: Path | None) -> Answer:
     """Errors against depth, trained and constructed."""
     from integraph import learn
 
-    study = learn.depth_study(FORMULA)
+    where = None if figure is None else output(figure, PICTURE, "--figure")
+    study = learn.depth_study(FORMULA, parameters=PARAMETERS)
     rows = [
         {"made": one.made, "width": one.width, "depth": one.depth, "parameters": one.parameters, "error": one.error}
         for one in study.points
     ]
-    return Answer({"function": study.function, "fixed": study.fixed, "points": rows}, [repr(study)], GOOD)
+    data: dict[str, Any] = {
+        "function": study.function,
+        "fixed": study.fixed,
+        "points": rows,
+        "missing": list(study.missing),
+    }
+    data["figure"] = None if where is None else str(where)
+    text = [repr(study)]
+    if where is not None:
+        study.plot(where)
+        text.append(f"wrote {clean(str(where))}")
+    return Answer(data, text, GOOD)
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,14 @@ from integraph.cli.output import FAILED, GOOD, Answer, command
 from integraph.cli.paths import PROGRAM, output
 from integraph.cli.solution_starts import starts_of
 from integraph.errors import UsageError
-from integraph.text import clean
+from integraph.text import clean, shortened
+
+if TYPE_CHECKING:
+    from integraph import Program, QuadraticSystem
+
+TIME = 1.0  # of a program for which none is given
+NEAR = 0.1  # part of the start that a file names: the box around it
+LISTED = 120  # characters of a box
 
 
 def register(app: typer.Typer) -> None:
@@ -36,10 +43,14 @@ def lift(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the program x(0) → x(T) to this .integraph file."),
     ] = None,
-    time: Annotated[float | None, typer.Option(help="T, of the program or of the enclosure.")] = None,
+    time: Annotated[float | None, typer.Option(help="T, of the program (1 if not given) or of the enclosure.")] = None,
     box: Annotated[
         str | None,
-        typer.Option(help="Starts: 'low,high' for all states, or one pair for each: '0,1;-2,2'.", metavar="BOX"),
+        typer.Option(
+            help="Starts: 'low,high' for all states, or one pair for each: '0,1;-2,2'. "
+            "Default: near the start that the file names, or 0,1.",
+            metavar="BOX",
+        ),
     ] = None,
     enclose: Annotated[
         str | None,
@@ -69,10 +80,6 @@ def lift(
     if not source.strip():
         raise UsageError("SOURCE is empty: give equations, as \"x' = v; v' = -sin(x)\", or a file of them")
     to = None if save is None else output(save, PROGRAM, "-o", [Path(source)])
-    if to is not None and (time is None or box is None):
-        raise UsageError(
-            "-o writes the program of x(0) → x(T): give T and the box of starts, as in --time 5 --box=-1,1"
-        )
     if to is None:
         for option, value in (("--box", box), ("--project", project)):
             if value is not None:
@@ -110,11 +117,31 @@ def lift(
             "reason": solutions.reason,
         }
         text, code = [*text, "", *repr(solutions).splitlines()], GOOD if solutions.complete else FAILED
-    if to is None or time is None or box is None:
+    if to is None:
         hint = "to keep the flow as a program, add -o NAME.integraph --time T --box BOX"
         return Answer(data, text, code, hint="" if starts else hint)
-    pairs = box_of(box)
-    program = system.program(time, pairs or (0.0, 1.0), project=True if project is None else project)
+    pairs = None if box is None else box_of(box)
+    horizon = TIME if time is None else time
+    program = system.program(horizon, pairs or _around(system), project=True if project is None else project)
     program.save(to)
-    text += ["", repr(program), f"wrote {clean(str(to))}"]
+    text += ["", repr(program), *_chosen(time, box, program), f"wrote {clean(str(to))}"]
     return Answer(data | {"program": program_facts(program)}, text, code)
+
+
+def _around(system: QuadraticSystem) -> list[tuple[float, float]]:
+    """The starts of a program for which no box is given: near that of the source, or [0, 1] for each variable."""
+    if not system.starts:
+        return [(0.0, 1.0)] * len(system.source.variables)
+    return [(x - NEAR * abs(x), x + NEAR * abs(x)) for x in system.starts.values()]
+
+
+def _chosen(time: float | None, box: str | None, program: Program) -> list[str]:
+    """What was not given, and what was taken."""
+    said = []
+    if time is None:
+        said.append(f"T = {TIME:g}, because no --time was given")
+    if box is None and program.box is not None:
+        pairs = zip(program.box.low.tolist(), program.box.high.tolist(), strict=True)
+        listed = shortened("; ".join(f"{low:g},{high:g}" for low, high in pairs), LISTED)
+        said.append(f"starts in {listed}, because no --box was given")
+    return said

@@ -11,13 +11,14 @@ from integraph.cli import options as a
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
 from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
 from integraph.errors import UsageError
-from integraph.text import clean
+from integraph.text import clean, counted
 
 if TYPE_CHECKING:
     from integraph.certify.loops.search import LoopResult
 
 CODES = {"proved": GOOD, "refuted": FAILED, "unknown": UNDECIDED}
 BOXES = 1000  # of cells that are open, in JSON
+SHOWN = 5  # of them, in words
 
 
 def register(app: typer.Typer) -> None:
@@ -85,10 +86,11 @@ def loop(
     arguments = read_loop(file)
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
     result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
-    data, text, warnings = loop_facts(result), [repr(result)], []
+    data, text, warnings = loop_facts(result), [repr(result), *_open_cells(result)], []
     if certificate is not None and result.answer.value != "unknown":
         try:
-            result.save(certificate)
+            with waiting("certifying"):
+                result.save(certificate, workers)
             data["written"] = certificate
             text.append(f"wrote {clean(str(certificate))}")
         except UsageError as reason:
@@ -122,6 +124,20 @@ def _target(export: Path, to: str | None, file: Path) -> tuple[Path, str | None]
     return output(export, kind, "--export", [file]), chosen.name
 
 
+def _open_cells(result: LoopResult) -> list[str]:
+    """The cells that are not proved, a line for each of the first ones."""
+    if result.answer.value != "unknown":
+        return []
+    lines = []
+    for cell in result.open[:SHOWN]:
+        sides = zip(result.loop.states, cell.low, cell.high, strict=True)
+        where = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, low, high in sides)
+        why = cell.reason or "its boxes do not decide the specification"
+        lines.append(f"open: {where}: {why} (reached t = {cell.reached * result.loop.period:.4g})")
+    more = len(result.open) - len(lines)
+    return [*lines, f"… and {counted(more, 'more open cell')}"] if more else lines
+
+
 def loop_facts(result: LoopResult) -> dict[str, Any]:
     """The result as data."""
     return {
@@ -129,6 +145,7 @@ def loop_facts(result: LoopResult) -> dict[str, Any]:
         "specification": [clause.text for clause in result.spec.clauses],
         "states": result.loop.states,
         "start": result.start,
+        "disturbance": result.disturbance,
         "share": result.share,
         "proved": len(result.proved),
         "open": len(result.open),

@@ -14,6 +14,7 @@ from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.large_system import lift_large
 from integraph.constructions.lifting.polynomials import Monomial
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.constructions.lifting.rates import unit_variables
 from integraph.constructions.lifting.search import Search, SearchTimeError
 from integraph.constructions.lifting.variants import Variant, variants
 from integraph.errors import SourceError, UsageError
@@ -23,7 +24,7 @@ from integraph.text import counted
 
 SECONDS = 30.0
 LARGE = 30  # states: beyond, new variables are chosen monomial by monomial
-MOST = 80  # new variables
+MOST = 120  # new variables
 FIRST = 10_000  # nodes of a first exhaustive search of each variant, so that a busy machine gives the same result
 BEAM = 0.5  # the share of what is left that first searches, and then beams, may take
 WIDTHS = (1, 4, 24)  # of beams: something soon, then something better
@@ -67,9 +68,11 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             known = f"{counted(best.size, 'new variable')}, fewer?" if best.variant else "no result yet"
             show((now() - begun) / seconds, f"lifting: {known} trying {size}")
 
+        ended = False
         try:
             _search(system, best, attempts, begun + seconds, tick)
-        except KeyboardInterrupt:
+            ended = True
+        except KeyboardInterrupt:  # variants may not have been tried
             if best.variant is None:
                 raise
     if best.variant is None:
@@ -78,7 +81,7 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
             "sides as states of their own",
             argument="seconds",
         )
-    minimal = bool(attempts) and all(one.decided for one in attempts)
+    minimal = ended and all(one.decided for one in attempts)
     variant, among = best.variant, _among(attempts)
     ways = [(_selection(variant, new), order) for new in best.sets for order in ORDERS]
     return min((equations(system, selection, order, minimal, among) for selection, order in ways), key=growth)
@@ -99,6 +102,7 @@ def _search(
             attempts.append(_Attempt(variant, Search(variant.problem, tick)))
             return
         attempts.append(_Attempt(variant, Search(variant.problem, tick)))
+        best.offer(variant, _units(variant))
         _decide(attempts[-1], best, half, FIRST)
     waiting = [one for one in attempts if not one.decided]
     rounds = [(width, one) for width in WIDTHS for one in waiting]
@@ -114,6 +118,16 @@ def _search(
             continue
     for place, one in enumerate(waiting):
         _decide(one, best, now() + (until - now()) / (len(waiting) - place))
+
+
+def _units(variant: Variant) -> list[list[int]]:
+    """The variables that units need, if these are all."""
+    problem = variant.problem
+    packed = list(map(problem.pack, unit_variables(variant.ring, variant.forced)))
+    try:
+        return [packed] if packed and not problem.extended(problem.root(), packed).missing else []
+    except CircularRulesError:
+        return []
 
 
 def _decide(one: _Attempt, best: _Best, until: float, nodes: int | None = None) -> None:

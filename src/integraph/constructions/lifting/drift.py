@@ -2,7 +2,8 @@
 
 Off the manifold by g = w − φ(x), a solution moves with g' = N(x) g to first order, where N = ∂W/∂w − Dφ ∂X/∂w for
 x' = X and w' = W. An eigenvalue of N with a large positive real part amplifies what integrators leave. No rule that
-writes monomials as products is always the best, so the growth is computed at points, the same for all candidates.
+writes monomials as products is always the best, so the growth is computed at points, the same for all candidates:
+of the size of the start, where the source says how a system begins.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 
 POINTS = 12
-LOW, HIGH = 0.25, 1.5  # of states: positive, so that roots and logarithms have values
-STEP = 1e-5  # of central differences
+LOW, HIGH = 0.25, 1.5  # parts of the start, or of 1: positive, so that roots and logarithms have values
+STEP = 1e-5  # of central differences, as a part of the same
 DIGITS = 6  # that decide; what is equal to these is equal
 
 
@@ -40,11 +41,14 @@ def growth(system: QuadraticSystem) -> float:
 def _normal(system: QuadraticSystem, definitions: Expression) -> Floats:
     """N at the points, (points, new, new)."""
     d = len(system.source.variables)
-    x = np.random.default_rng(5).uniform(LOW, HIGH, (POINTS, d))
+    start = np.array(system.source.start or np.zeros(d))
+    size = np.where(start == 0.0, 1.0, start)
+    x = size * np.random.default_rng(5).uniform(LOW, HIGH, (POINTS, d))
     formulas = float_arithmetic.values(definitions, x)
-    shifted = (x[:, None] + STEP * np.concatenate([np.eye(d), -np.eye(d)])).reshape(-1, d)
+    steps = np.diag(STEP * size)
+    shifted = (x[:, None] + np.concatenate([steps, -steps])).reshape(-1, d)
     ends = float_arithmetic.values(definitions, shifted).reshape(POINTS, 2, d, -1)
-    slopes = np.swapaxes(ends[:, 0] - ends[:, 1], 1, 2) / (2 * STEP)  # (points, new, states)
+    slopes = np.swapaxes(ends[:, 0] - ends[:, 1], 1, 2) / (2 * STEP * size)  # (points, new, states)
     jacobians = jacobian(system, np.concatenate([x, formulas], 1))
     normal: Floats = jacobians[:, d:, d:] - slopes @ jacobians[:, :d, d:]
     return normal

@@ -24,7 +24,7 @@ from integraph.numbers.intervals import Interval
 from integraph.program import Domain, Index, Origin, Program, Registers, Segment, build, segment
 from integraph.program.box import interval
 from integraph.program.composition import CLEARING, placed
-from integraph.program.origin import PROGRAM, Option
+from integraph.program.origin import LIFT, PROGRAM, Option
 from integraph.program.views import dense
 from integraph.targets.function import Function, point
 from integraph.targets.graph_conversion import to_graph
@@ -33,11 +33,12 @@ from integraph.text import NAME, counted
 if TYPE_CHECKING:
     from integraph.constructions.lifting.quadratic_system import QuadraticSystem
 
-LIFT = "lift"
 SAMPLES = 16  # starts in the box, besides its corners
 CORNERS = 6  # dimensions of a box whose corners are all tried
 MOMENTS = 65
 PERIODS = 4096
+GADGETS = 1e-13  # relative error of formulas that gadgets compute on the Taylor engine
+SMALL, WORTH = 1e-11, 3.0  # below such an error, periods are halved only where that makes it so many times smaller
 FEW = 2.0**20  # parts of a span that all but the last are whole numbers of
 MARGIN = 0.25  # of the hull of simulations, on either side: where formulas are compiled
 
@@ -56,6 +57,10 @@ def flow_program(
         _check_controller(system, controller)
     _check_output(system, output)
     inputs = source.variables if controller is None else source.states
+    if box is None:
+        raise UsageError(
+            f"needs the box of starts, (low, high) of {', '.join(inputs)}, or one pair for all", argument="box"
+        )
     cube = interval(box, len(inputs))
     starts = _starts(cube)
     if controller is not None:
@@ -85,6 +90,8 @@ def flow_program(
     facts: dict[str, Option] = {
         "new variables": len(system.new), "projections": periods - 1, "manifold error": float(f"{error:.2g}"), "T": T
     }  # fmt: skip
+    if system.rate:
+        facts["relax"] = system.rate
     said = {"inputs": ", ".join(source.inputs), "positive": ", ".join(source.positive), "output": _text(output)}
     origin = Origin(name, PROGRAM, LIFT, options=facts | {k: v for k, v in said.items() if v}, box=domain)
     program = build(registers, segments, out, source=name, domain=domain, origin=origin)
@@ -176,7 +183,10 @@ def _hull(system: QuadraticSystem, starts: Floats, T: float) -> Floats:
     try:
         seen = simulate(system, starts, np.linspace(0.0, T, MOMENTS), True)
     except FlowError as error:
-        where = point(starts[error.indices[0]], system.source.variables) if error.indices else "the box"
+        place = error.indices[0] if error.indices else 0
+        if len(starts) > 1:
+            return _hull(system, starts[[place]], T)  # which says it of this start alone
+        where = point(starts[place], system.source.variables)
         raise SourceError(f"from {where}, {error}: choose a shorter T or another box", argument="box") from None
     low, high = seen.states.min((0, 1)), seen.states.max((0, 1))
     size = MARGIN * np.maximum(high - low, 1e-3 * np.maximum(np.abs(low), np.abs(high)))
@@ -198,8 +208,10 @@ def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float |
             )
     error = _manifold_error(system, starts, T, periods)
     while project is True and error > TOLERANCE and periods < PERIODS:
-        periods *= 2
-        error = _manifold_error(system, starts, T, periods)
+        finer = _manifold_error(system, starts, T, 2 * periods)
+        if error < SMALL and finer > error / WORTH:
+            break
+        periods, error = 2 * periods, finer
     if not np.isfinite(error):
         raise SourceError(
             f"new variables drift too far from their formulas to be followed for T = {T:g} with "
@@ -211,7 +223,7 @@ def _periods(system: QuadraticSystem, starts: Floats, T: float, project: float |
 
 def _manifold_error(system: QuadraticSystem, starts: Floats, T: float, periods: int) -> float:
     try:
-        return simulate(system, starts, [T], T / periods).manifold_error
+        return simulate(system, starts, [T], T / periods, noise=GADGETS).manifold_error
     except FlowError:
         return np.inf
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from integraph.clock import now
@@ -18,8 +18,9 @@ from integraph.constructions.lifting.equations import Selection, equations
 from integraph.constructions.lifting.polynomials import ONE, Exponent, Monomial, power, times
 from integraph.constructions.lifting.products import Products
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.constructions.lifting.rates import unit_variables
 from integraph.constructions.lifting.ring import Ring
-from integraph.constructions.lifting.translation import translate
+from integraph.constructions.lifting.variants import forced_by_rates, ring_of
 from integraph.errors import SourceError
 from integraph.progress import late_bar
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -35,15 +36,11 @@ Shape = tuple[tuple[str, Exponent], ...]
 
 def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> QuadraticSystem:
     """A quadratic system with few new variables. It is proved minimal only where it needs none."""
-    ring = Ring(system.variables, system.positive, expand=True)
-    ring.close([*translate(system.expression, ring), *({} for _ in system.inputs)])
-    free = [number for number in sums(ring) if is_affine(ring, number)]
     until = now() + seconds
     best: _Choice | None = None
     most = MOST * len(system.states)
     with late_bar(progress, "lifting") as show:
-        for derivation in _derivations(ring):
-            choice = _Choice(ring, derivation, free)
+        for choice in _choices(system):
             try:
                 for done in choice.run(most):
                     show(done, f"lifting: {len(choice.chosen)} new variables")
@@ -51,6 +48,10 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
                         break
             except CircularRulesError:
                 continue
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                break
             if not choice.waiting and len(choice.chosen) <= most:
                 best, most = choice, len(choice.chosen) - 1
     if best is None:
@@ -59,28 +60,37 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
             "define parts of the right-hand sides as states of their own, or allow more",
             argument="seconds",
         )
-    return equations(system, Selection(ring, best.derivation, best.chosen, free), "first", not best.chosen, AMONG)
+    selection = Selection(best.ring, best.derivation, best.chosen, best.free)
+    return equations(system, selection, "first", not best.chosen, AMONG)
 
 
-def _derivations(ring: Ring) -> Iterator[Derivation]:
-    """Without rules, and with each sum in the place of one of its terms."""
-    yield Derivation(ring, {})
+def _choices(system: DynamicalSystem) -> Iterator[_Choice]:
+    """Without rules, and with each sum in the place of one of its terms; units with their rates."""
+    ring = ring_of(system, expand=True)
+    free = [number for number in sums(ring) if is_affine(ring, number)]
+    rated = ring_of(system, expand=True, rates=True)
+    if rated.rates:
+        forced = forced_by_rates(rated)
+        affine = [number for number in sums(rated) if is_affine(rated, number, forced)]
+        new: list[Monomial] = [*(((n, 1),) for n in forced), *unit_variables(rated, tuple(forced))]
+        yield _Choice(rated, Derivation(rated, {}), affine, new)
+    yield _Choice(ring, Derivation(ring, {}), free)
     if sums(ring):
         for place in (0, 1):
             rules = {number: rule_of(ring, number, place, always=False) for number in sums(ring)}
-            yield Derivation(ring, {number: rule for number, rule in rules.items() if rule is not None})
+            yield _Choice(ring, Derivation(ring, {n: rule for n, rule in rules.items() if rule is not None}), free)
 
 
 class _Choice:
-    """New variables, and monomials that wait for them."""
+    """New variables, `new` among them, and monomials that wait for them."""
 
-    def __init__(self, ring: Ring, derivation: Derivation, free: list[int]) -> None:
-        self.ring, self.derivation = ring, derivation
+    def __init__(self, ring: Ring, derivation: Derivation, free: list[int], new: Sequence[Monomial] = ()) -> None:
+        self.ring, self.derivation, self.free = ring, derivation, free
         states: list[Monomial] = [((n, 1),) for n in range(ring.states)]
         affine: list[Monomial] = [((n, 1),) for n in free]
-        self.products = Products([ONE, *states, *affine])
-        self.chosen: list[Monomial] = []
-        self.waiting = deque(m for one in (*states, *affine) for m in derivation(one))
+        self.products = Products([ONE, *states, *affine, *new])
+        self.chosen = list(new)
+        self.waiting = deque(m for one in (*states, *affine, *new) for m in derivation(one))
         self._depths: dict[Shape, int] = {}
 
     def run(self, most: int) -> Iterator[float]:

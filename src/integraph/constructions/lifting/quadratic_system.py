@@ -45,7 +45,7 @@ class Term(NamedTuple):
 class QuadraticSystem:
     """The states and inputs of `source`, then new variables, each with its formula. `minimal` says whether fewer new
     variables were excluded among `among`. `products` are the new variables that are products of two others, as the
-    terms of these products."""
+    terms of these products, and `rate` is that of `relax`."""
 
     source: DynamicalSystem
     new: tuple[str, ...]
@@ -55,6 +55,7 @@ class QuadraticSystem:
     minimal: bool
     among: str
     products: tuple[Term, ...] = ()
+    rate: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,11 +98,7 @@ class QuadraticSystem:
         rows = self.rows(x)
         if self.definitions is None:
             return rows
-        if self._factors is not None:  # thousands of new variables at once
-            (a, b), coefficient = self._factors
-            values = coefficient * rows[:, a] * rows[:, b]
-        else:
-            values = float_arithmetic.values(self.definitions, rows)
+        values = self.formulas_at(rows)
         if not np.isfinite(values).all():
             row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
             raise SourceError(
@@ -110,6 +107,14 @@ class QuadraticSystem:
                 argument="box",
             )
         return np.concatenate([rows, values], 1)
+
+    def formulas_at(self, rows: Floats) -> Floats:
+        """The formulas of the new variables at states and inputs, NaN or infinite where they have no value."""
+        assert self.definitions is not None
+        if self._factors is None:
+            return np.asarray(float_arithmetic.values(self.definitions, rows))
+        (a, b), coefficient = self._factors  # thousands of new variables at once
+        return np.asarray(coefficient * rows[:, a] * rows[:, b])
 
     @cached_property
     def _factors(self) -> tuple[Indices, Floats] | None:
@@ -173,7 +178,8 @@ class QuadraticSystem:
         drawn = {term.i for term in self.products}
         for i, j, k, value in (*self.products, *(Term(i, -1, i, Fraction(-1)) for i in drawn)):
             total[i, j, k] = total.get((i, j, k), Fraction(0)) + Fraction(speed) * value
-        return replace(self, terms=tuple(Term(*key, value) for key, value in sorted(total.items()) if value))
+        terms = tuple(Term(*key, value) for key, value in sorted(total.items()) if value)
+        return replace(self, terms=terms, rate=self.rate + speed)
 
     def simulate(
         self,

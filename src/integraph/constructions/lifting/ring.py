@@ -32,6 +32,7 @@ from integraph.errors import SourceError
 
 STATE, SUM = "state", "sum"
 DENOMINATOR = 360  # of an exponent: e^(ax) and e^(bx) are powers of one generator where a/b is simple
+FAR = 700  # |c| where e^c is no number of float64: e^(p + c) is a generator of its own
 EXPANDED = 200  # terms of a power of a sum that is multiplied out
 HALF = Fraction(1, 2)
 ERF = Fraction(2 / math.sqrt(math.pi))
@@ -112,18 +113,20 @@ class Ring:
         return generator(number)
 
     def _exponential(self, argument: Polynomial) -> Polynomial:
-        """e^(c + p) = e^c·e^p, and e^(kp) is a power of e^p."""
-        rest = {monomial: value for monomial, value in argument.items() if monomial}
-        factor = Fraction(math.exp(argument.get(ONE, 0)))
-        if not rest:
-            return constant(factor)
+        """e^p; e^(kp) is a power of it, and e^(kp + c) is e^c times that, with e^c as a float."""
+        moving = _moving(argument)
+        if not moving:
+            return constant(Fraction(math.exp(argument.get(ONE, 0))))
         for number, one in enumerate(self.generators):
             if one.op == "exp" and one.argument is not None:
-                c = ratio(rest, one.argument)
-                if c is not None and c.denominator <= DENOMINATOR:
-                    return scale(generator(number, _plain(c)), factor)
-        self.generators.append(Generator("exp", argument=rest))
-        return scale(generator(len(self.generators) - 1), factor)
+                k = ratio(moving, _moving(one.argument))
+                if k is not None and k.denominator <= DENOMINATOR:
+                    shift = argument.get(ONE, Fraction(0)) - k * one.argument.get(ONE, Fraction(0))
+                    if abs(shift) > FAR:
+                        continue
+                    return scale(generator(number, _plain(k)), Fraction(math.exp(shift)))
+        self.generators.append(Generator("exp", argument=argument))
+        return generator(len(self.generators) - 1)
 
     def raised(self, base: Polynomial, exponent: Fraction) -> Polynomial:
         """base^exponent, a power of a generator unless the base is a product that may be taken apart."""
@@ -180,6 +183,11 @@ class Ring:
     def sum_generator(self, p: Polynomial) -> int:
         """The number of u = p."""
         return self._sum(p, exact=True)[0]
+
+
+def _moving(p: Polynomial) -> Polynomial:
+    """p without its constant."""
+    return {monomial: value for monomial, value in p.items() if monomial}
 
 
 def _lowered(m: Monomial, number: int) -> Monomial:

@@ -12,7 +12,12 @@ from integraph.errors import SourceError
 from integraph.targets.constants import constants
 from integraph.targets.expression import CHOICES, CONDITION, CONSTANTS, NUMBER, VARIABLE, Expression, Step
 
-KINKS = (*CHOICES, CONDITION, "abs")
+KINKS = {  # and what is smooth
+    CHOICES[0]: "u - softplus(k*(u - v))/k for min(u, v)",
+    CHOICES[1]: "v + softplus(k*(u - v))/k for max(u, v)",
+    CONDITION: "v + (u - v)*sigmoid(-k*g) for u where g < 0, else v",
+    "abs": "sqrt(x^2 + 1/k^2) for |x|",
+}
 THIRD = Fraction(1, 3)
 
 
@@ -37,8 +42,8 @@ def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
             value = _fixed(fixed[number][0], step, expression)
         elif step.op in KINKS:
             raise SourceError(
-                f"{_words(step, expression)} has a kink or a jump, and an ODE with it is not a quadratic one: write a "
-                "smooth function, as sqrt(x^2 + 1e-6) for |x| or sigmoid(k*x) for a step"
+                f"{_words(step, expression)} has a kink or a jump, and a lift needs smooth functions: write "
+                f"{KINKS[step.op]}, with a large k"
             )
         elif step.op == "power":
             value = _power(ring, args, step)

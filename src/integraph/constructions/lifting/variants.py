@@ -46,7 +46,7 @@ class Variant:
 def variants(system: DynamicalSystem) -> Iterator[Variant]:
     """All ways that differ, plain ones first."""
     for expand, complement, rates in itertools.product((False, True), repeat=3):
-        plain = _ring(system, expand, complement, rates)
+        plain = ring_of(system, expand=expand, complement=complement, rates=rates)
         if expand > bool(plain.expansions) or complement > bool(plain.complements) or rates > bool(plain.rates):
             continue
         yield from _rewritten(system, expand, complement, rates)
@@ -56,7 +56,7 @@ def _rewritten(system: DynamicalSystem, expand: bool, complement: bool, rates: b
     """One ring, with and without derived sums, with all rules."""
     seen = set()
     for derived in (False, True):
-        ring = _ring(system, expand, complement, rates)
+        ring = ring_of(system, expand=expand, complement=complement, rates=rates)
         own = sums(ring)
         try:
             added = _derive_sums(ring) if derived else []
@@ -84,7 +84,8 @@ def _has_denominators(ring: Ring) -> bool:
     return any(e < 0 and ring.generators[n].op == SUM for p in ring.derivatives for m in p for n, e in m)
 
 
-def _ring(system: DynamicalSystem, expand: bool, complement: bool, rates: bool) -> Ring:
+def ring_of(system: DynamicalSystem, *, expand: bool, complement: bool = False, rates: bool = False) -> Ring:
+    """The generators of a system, closed under derivatives."""
     ring = Ring(system.variables, system.positive, expand=expand, complement=complement, rates=rates)
     ring.close([*translate(system.expression, ring), *({} for _ in system.inputs)])
     return ring
@@ -123,10 +124,14 @@ def _rules(ring: Ring, own: list[int], added: list[int], choice: int | None) -> 
     return rules
 
 
+def forced_by_rates(ring: Ring) -> list[int]:
+    """The generators that have to be variables, so that rates are affine in variables."""
+    return sorted({n for rate in ring.rates or () for n in _atoms_of_affine(ring, rate)})
+
+
 def _variant(ring: Ring, rules: dict[int, Rule], shallow: bool) -> Variant:
     derivation = Derivation(ring, rules, shallow=shallow)
-    rates = ring.rates or []
-    forced = sorted({n for rate in rates for n in _atoms_of_affine(ring, rate)})
+    forced = forced_by_rates(ring)
     free = tuple(n for n in sums(ring) if is_affine(ring, n, forced))
     states: list[Monomial] = [((n, 1),) for n in range(ring.states)]
     known = [ONE, *states, *(((n, 1),) for n in free), *(((n, 1),) for n in forced)]

@@ -16,7 +16,6 @@ import numpy as np
 from integraph.flow.closed_forms.smooth_functions import TANHC, series
 
 Array = Any
-SURE = 0.5  # what is ≥ 1 for λ₀ ≥ 0 must not be less, or digits cancel
 NEAR = 0.25  # |w| below which tanh(w)/w is a series
 SLOPE = [2 * n * c for n, c in enumerate(TANHC)][1:]  # of (tanh(w)/w)'/w in w²
 
@@ -35,15 +34,15 @@ def decayed_tanh(v: Array, alpha: Array, lam: Array | None) -> tuple[Array, Arra
     half = jnp.tanh(w)
     square = half * half
     share = 1.0 / (w * (1.0 + square) + lam * half)
-    weight = _sure(w * share)
-    alpha_end = (alpha * (1.0 - square) + 2.0 * half) * weight + lam * square * share
-    return alpha_end, (v * whole + lam) * _sure(moved / (moved + lam * whole))
+    alpha_end = (w * (alpha * (1.0 - square) + 2.0 * half) + lam * square) * _sure(share, w)
+    other = 1.0 / (moved + lam * whole)
+    return alpha_end, (v * whole + lam) * (moved * _sure(other, moved))
 
 
 @decayed_tanh.defjvp  # type: ignore[untyped-decorator]
 def _slopes(start: tuple[Any, ...], moves: tuple[Any, ...]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     v, alpha, lam = start
-    dv, dalpha, dlam = jax.lax.optimization_barrier(moves)
+    dv, dalpha, dlam = (jax.lax.optimization_barrier(move) for move in moves)  # at once, some releases cannot transpose
     e = jnp.exp(-jnp.where(v < 0, -v, v))
     below = 1.0 / (1.0 + e)
     half = jnp.where(v < 0, e - 1.0, 1.0 - e) * below
@@ -72,9 +71,9 @@ def _away_from_zero(v: Array) -> Array:
     return jnp.where(jnp.abs(v) < tiny, tiny, v)
 
 
-def _sure(inverse: Array) -> Array:
-    """1/u, or NaN unless u > SURE."""
-    return jnp.where((inverse > 0.0) & (inverse < 1.0 / SURE), inverse, jnp.nan)
+def _sure(share: Array, v: Array) -> Array:
+    """A share 1/(vu), or NaN unless u > ½: then digits may have cancelled, since u ≥ 1 for λ₀ ≥ 0."""
+    return jnp.where(jnp.abs(v * share - 1.0) < 1.0, share, jnp.nan)
 
 
 def _mean(w: Array, tanh: Array, slope: Array) -> tuple[Array, Array]:

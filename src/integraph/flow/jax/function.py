@@ -17,6 +17,7 @@ from integraph.flow.closed_forms.interpreter import Interpreter
 from integraph.flow.closed_forms.operations import DIFFERENTIABLE, ClosedForms
 from integraph.flow.closed_forms.parameters import Parameters
 from integraph.flow.closed_forms.trace import trace
+from integraph.flow.jax.batch import batch_of
 from integraph.flow.jax.library import backend, library
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class JaxFunction:
         own = self.parameters.values
         _check(params, own)
         backend()
-        batch = _batch(x, self.program.inputs)
+        batch = batch_of(x, self.program.inputs, "the program")
         free = frozenset(name for name, value in own.items() if params[name] is not value)
         variables = {name: jnp.asarray(params[name], batch.dtype) for name in free}
         run, made = self._run(batch.dtype.name, free)
@@ -98,20 +99,3 @@ def _check(params: Mapping[str, Array], own: Leaves) -> None:
                 f"the parameter {name!r} has shape {np.shape(params[name])}: it must keep its shape, {value.shape}",
                 argument="params",
             )
-
-
-def _batch(x: Array, d: int) -> Array:
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and not jax.config.jax_enable_x64:
-        raise UsageError(
-            "x is float64, which jax would round to float32 without a word: call jax.config.update('jax_enable_x64', "
-            "True) first, or pass x.astype('float32') if float32 will do",
-            argument="x",
-        )
-    given = jnp.asarray(x)
-    if not jnp.issubdtype(given.dtype, jnp.floating):
-        given = given.astype(jnp.result_type(float))
-    if given.ndim not in (1, 2) or given.shape[-1] != d:
-        raise UsageError(f"x has shape {given.shape}: the program takes ({d},) or (batch, {d})", argument="x")
-    if given.dtype not in (jnp.float32, jnp.float64):
-        raise UsageError("closed forms need the digits of float32 or float64", argument="x", value=given.dtype.name)
-    return given.reshape(-1, d)

@@ -19,7 +19,13 @@ from integraph.flow.jax.library import library
 from integraph.flow.jax.unit_flow import unit_flow
 
 Array = Any
-LIBRARY = library("highest")
+LIBRARY = library("highest")  # accelerators would round products to ten bits
+times = LIBRARY.matmul
+
+
+def terms_of(controls: Controls, y: Array, h: Array | float, order: int) -> list[Array]:
+    """y_0, y_1 h, …, y_order h^order of one segment at states y (B, W)."""
+    return series(field(LIBRARY, controls), y, h, order, times)
 
 
 @partial(jax.jit, static_argnames=("order", "steps"))
@@ -29,7 +35,7 @@ def flow(controls: Controls, y: Array, *, order: int, steps: int) -> tuple[Array
     h = 1.0 / steps
 
     def step(controls: Controls, y: Array) -> tuple[Array, Array]:
-        terms = series(field(LIBRARY, controls), y, h, order, LIBRARY.matmul)
+        terms = terms_of(controls, y, h, order)
         return sum(terms[1:], terms[0]), jnp.mean(terms[-1] ** 2, axis=-1)
 
     again = jax.checkpoint(step)

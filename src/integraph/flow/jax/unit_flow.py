@@ -16,7 +16,7 @@ from integraph.flow.closed_forms.taylor_steps import Field, advance
 
 Array = Any
 State = tuple[Array, Array]  # times and states of all rows
-LEVELS = (16, 32)  # steps at most: their product
+LEVELS = (16, 16, 16)  # steps at most: their product
 
 
 def unit_flow(library: Library, field: Field, y: Array, tolerance: Array | float | None = None) -> Array:

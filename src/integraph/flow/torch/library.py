@@ -10,7 +10,7 @@ import torch
 from integraph.flow.closed_forms.interpreter import Library
 from integraph.flow.closed_forms.taylor_steps import Field, advance
 
-STEPS = 512
+STEPS = 4096
 
 
 def unit_flow(library: Library, field: Field, y: Any) -> Any:

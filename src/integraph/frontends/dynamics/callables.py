@@ -116,8 +116,10 @@ def _shapes(
     if len(own) == len(vectors):
         return {name: ((len(some),), some) for name, some in zip(own, vectors, strict=True)}
     shown = shortened(", ".join((*states, *inputs)), FORMULA)
+    fix = f"a vector of states and inputs beside it need lambda y, u: f(y, *u), with inputs={', '.join(inputs)!r}"
     raise UsageError(
-        f"{title} has the arguments {', '.join(own)}, the states and inputs are {shown}: {USAGE}", argument="states"
+        f"{title} has the arguments {', '.join(own)}, the states and inputs are {shown}: {fix if inputs else USAGE}",
+        argument="states",
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from integraph.errors import SourceError, UsageError
+from integraph.frontends.dynamics.smooth_functions import ALLOWED, advice
 from integraph.frontends.formula.parameters import Parameters
 from integraph.frontends.formula.parser import parse_statements
 from integraph.frontends.formula.statements import Statement
@@ -77,8 +78,13 @@ def read_equations(
     unknown = []
     defined = {*states, *inputs, TIME, *LETTERS, *(one.name for one in equations), *(parameters or {})}
     for one in equations:
+        bar = one.line.text.find("|", one.start, one.stop)
+        if bar >= 0:
+            raise one.line.mistake(bar, bar + 1, "the bars of |x|", advice("abs"))
         for token in tokens(one.line, one.start, one.stop):
             words.add(token.name)
+            if token.kind == "call" and token.name not in {*defined, *ALLOWED} and (said := advice(token.name)):
+                raise one.line.mistake(token.start, token.end, f"a function {token.name}", said)
             if token.kind == "name" and token.name not in defined and not taken(token.name):
                 unknown.append((one, token))
             if token.kind == "call" and token.name in states:

@@ -26,7 +26,10 @@ NUMPY = {"ln": "log", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asi
 NUMPY |= {"atanh": "arctanh"}
 JUMPS = ("floor", "ceil", "rint", "trunc", "sign")
 MATH = {"fabs": "__abs__"}
-BRANCH = "it chooses by a value, and an ODE that is lifted has no `if`: write one smooth formula, without `if`"
+BRANCH = (
+    "it chooses by a value, and a lift needs smooth functions: write one formula without `if`, np.where, max or min, "
+    "as np.log(1 + np.exp(k*x))/k for the larger of x and 0, or 1/(1 + np.exp(-k*x)) for a step"
+)
 FLOAT = (
     "it asks for a number where only a name is known: use np.sin, np.exp, … on states, and np.array([…]) for vectors"
 )

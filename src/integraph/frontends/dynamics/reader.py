@@ -1,5 +1,5 @@
-"""What a dynamical system is given as: a mapping from names to formulas or sympy expressions, text, a file of text or
-of SBML, a function."""
+"""What a dynamical system is given as: a mapping from names to formulas, equations of sympy, text, a file of text or of
+SBML, a function."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from integraph.errors import FileError, UsageError
 from integraph.frontends.dynamics.callables import read_callable
 from integraph.frontends.dynamics.equations import read_equations
 from integraph.frontends.dynamics.sbml import read_antimony, read_sbml
-from integraph.frontends.formula import sympy_tree
+from integraph.frontends.dynamics.sympy_equations import is_sympy_system, read_sympy
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.parameters import Parameters
-from integraph.frontends.formula.sympy_tree import is_sympy
 from integraph.frontends.formula.tokens import Line
 from integraph.frontends.input_names import names
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -40,15 +39,19 @@ def read_system(
     above = names(positive, "positive") if positive else ()
     if parameters is not None and not isinstance(parameters, Mapping):
         raise UsageError('give names and values, as in {"g": 9.81}', argument="parameters", value=parameters)
-    if callable(source) and not isinstance(source, Mapping) and not is_sympy(source):
+    if is_sympy_system(source):
+        if states is not None:
+            raise UsageError(
+                "names the states of a function; equations name their own", argument="states", value=states
+            )
+        return read_sympy(source, held, above, parameters)
+    if callable(source) and not isinstance(source, Mapping):
         if parameters:
             raise UsageError("a function has its parameters inside: bind them in a lambda", argument="parameters")
         return read_callable(source, states, held, above)
     if states is not None:
         raise UsageError("names the states of a function; equations name their own", argument="states", value=states)
     if isinstance(source, Mapping):
-        if any(map(is_sympy, (*source.keys(), *source.values()))):
-            return _sympy_system(source, held, above, parameters)
         if not source or not all(isinstance(part, str) for pair in source.items() for part in pair):
             raise UsageError(
                 'give names and right-hand sides as text, as in {"x": "v", "v": "-sin(x)"}',
@@ -79,17 +82,3 @@ def read_system(
         argument="source",
         value=source,
     )
-
-
-def _sympy_system(
-    source: Mapping[Any, Any], inputs: tuple[str, ...], positive: tuple[str, ...], parameters: Parameters
-) -> DynamicalSystem:
-    """The system of {x: v, v: -sin(x)} with symbols of sympy."""
-    if parameters:
-        raise UsageError(
-            "sympy expressions have their parameters replaced by sympy: expression.subs(g, 9.81)", argument="parameters"
-        )
-    states = tuple(map(str, source))
-    function = sympy_tree.read(list(source.values()), (*states, *inputs))
-    assert function.expression is not None
-    return DynamicalSystem(states, function.expression, inputs, positive, function.name)

@@ -99,12 +99,19 @@ def _check(line: Line, token: Token) -> None:
         reason = f"{token.name!r} is a word of Python, not of a formula"
         raise line.mistake(token.start, token.start + len(token.name), reason, HELP)
     if token.kind == "number":
-        digits, _, exponent = token.text.lower().partition("e")
-        if len(digits) > DIGITS:
-            raise line.mistake(token.start, token.end, f"a number of more than {DIGITS} digits", "write fewer")
-        if len(exponent) > 6 or abs(int(exponent or 0)) > EXPONENT:
-            reason = f"a number with an exponent beyond {EXPONENT}"
-            raise line.mistake(token.start, token.end, reason, "float64 ends at 1e308 and 1e-308")
+        excess = too_long(token.text)
+        if excess is not None:
+            raise line.mistake(token.start, token.end, *excess)
+
+
+def too_long(number: str) -> tuple[str, str] | None:
+    """What is said about a literal with more digits than anybody means, and what to write instead; None of others."""
+    digits, _, exponent = number.lower().partition("e")
+    if len(digits) > DIGITS:
+        return f"a number of more than {DIGITS} digits", "write fewer"
+    if len(exponent) > 6 or abs(int(exponent or 0)) > EXPONENT:
+        return f"a number with an exponent beyond {EXPONENT}", "float64 ends at 1e308 and 1e-308"
+    return None
 
 
 def strange(c: str) -> tuple[str, str]:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from integraph.frontends.formula.tokens import too_long
 from integraph.frontends.property.s_expressions import List, Text, Word
 
-NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 VARIABLE = re.compile(r"([XY])_(0|[1-9]\d{0,6})", re.ASCII)
-DIGITS, EXPONENT = 400, 400
 BITS = 4096  # of a sum or a product; 1e400 has 1329
 LINEAR = "terms are linear: numbers, X_i, Y_j, (+ a b), (- a b), (* 2 Y_0)"
 
@@ -86,7 +86,9 @@ def _word(text: Text, word: Word, declared: set[tuple[str, int]]) -> Form:
         if name not in declared:
             raise text.mistake(word, f"{word.text} is not declared", f"write (declare-const {word.text} Real) before")
         return Form(terms={name: Fraction(1)})
-    digits = re.split("[eE]", word.text)
-    if NUMBER.fullmatch(word.text) is None or len(digits[0]) > DIGITS or abs(int((digits + ["0"])[1])) > EXPONENT:
+    if NUMBER.fullmatch(word.text) is None:
         raise text.mistake(word, f"{word.text[:40]!r} is neither a number nor X_i or Y_j", LINEAR)
+    excess = too_long(word.text)
+    if excess is not None:
+        raise text.mistake(word, *excess)
     return Form(Fraction(word.text))

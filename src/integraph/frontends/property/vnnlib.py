@@ -144,6 +144,8 @@ class _Reader:
         kept = tuple(case for case in cases if case is not None)
         if not kept:
             raise SourceError("its bounds of inputs contradict each other: no input satisfies them")
+        if not any(self.known[one.quantity].outputs for clause in self.unsafe for one in comparisons(clause)):
+            raise SourceError("it says nothing of the outputs: assert what is unsafe of Y_0, Y_1, …")
         return kept
 
     def _count(self, letter: str) -> int:
@@ -180,7 +182,8 @@ class _Reader:
         return quantity.inputs[0][0] if not quantity.outputs and len(quantity.inputs) == 1 else None
 
     def _case(self, box: InputBox, common: _Facts, own: _Facts, outputs: int) -> Case | None:
-        """What is unsafe in one box: the facts of all cases that their box leaves open, and those of this case."""
+        """What is unsafe in one box: the facts of all cases that their box leaves open, and those of this case. Where
+        there are none, all of the box is unsafe, and its own bounds say so."""
         for n, one in own.bounds:
             box.tighten(n, one)
         if box.empty:
@@ -189,9 +192,8 @@ class _Reader:
         moved = {n for n, _ in own.bounds}
         open_ = _Facts([*(pair for pair in common.bounds if pair[0] not in moved or not box.implies(*pair)),
                         *own.left(box).bounds], [*common.others, *own.others])  # fmt: skip
-        if not any(self.known[one.quantity].outputs for clause in open_.others for one in comparisons(clause)):
-            raise SourceError("it says nothing of the outputs: assert what is unsafe of Y_0, Y_1, …")
-        clause = negated(conjunction([*(one for _, one in open_.bounds), *open_.others]))
+        facts = [*(one for _, one in open_.bounds), *open_.others] or [one for _, one in own.bounds]
+        clause = negated(conjunction(facts))
         stated = property_of(len(box.low), outputs, self.known, clause)
         return Case(tuple(box.low), tuple(box.high), stated)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ from integraph.errors import UsageError
 from integraph.frontends import network
 from integraph.learn.fine_tuning.tied import Tied, rebuilt, tied
 from integraph.learn.fine_tuning.training import train
-from integraph.numbers.arrays import Floats, numbers, real
+from integraph.learn.quadratic_ode import whole
+from integraph.learn.table import table
+from integraph.numbers.arrays import Floats, real
 from integraph.program import Program
-from integraph.program.engine import batch_of
 from integraph.targets import Network
 from integraph.text import counted
 
@@ -27,17 +28,20 @@ RATES = ("r", "k", "c")  # tensors of decay rates, steepnesses and shifts: how a
 @dataclass(frozen=True, slots=True, eq=False)
 class FineTuning:
     """The trained program, the network with the trained weights (None if they were untied), the root mean square error
-    on the rows of each step and at the end on all, and how many steps were skipped because the flow blew up."""
+    on the rows of each step and at the end on all, how many steps were skipped because the flow blew up, and a sentence
+    that says why training ended and what came of it."""
 
     program: Program
     network: Network | None
     history: Floats
     skipped: int
+    ending: str
 
     def __repr__(self) -> str:
         first, last = self.history[0], self.history[-1]
         lost = f", {counted(self.skipped, 'step')} skipped" if self.skipped else ""
-        return f"RMS error {first:.3g} → {last:.3g} in {counted(len(self.history) - 1, 'step')}{lost}\n{self.program!r}"
+        steps = counted(len(self.history) - 1, "step")
+        return f"RMS error {first:.3g} → {last:.3g} in {steps}{lost}: {self.ending}\n{self.program!r}"
 
 
 def fine_tune(
@@ -62,9 +66,10 @@ def fine_tune(
     stay 0. With `untied` the tensors of the program are trained as they are, each for itself, whatever it was compiled
     from; then there is no network. Rates stay in both cases, and so do W, D and the terms. `batch` rows, drawn by
     `seed`, make a step; without it all do. Steps whose loss is not finite are skipped, with a smaller learning rate.
+    Ctrl-C ends training with the best weights so far.
     """
     rows, targets = _rows(program, X, y)
-    _check(steps, learning_rate, batch)
+    _check(steps, learning_rate, batch, seed)
     function, own = program.to_jax()
     maps = None if untied else _tie(program, source)
     if maps is None:
@@ -88,24 +93,19 @@ def fine_tune(
         )  # fmt: skip
     made = rebuilt(program, tensors(result.weights))
     net = None if maps is None else maps.trained({**kept, **result.weights})
-    return FineTuning(made, net, result.history, result.skipped)
+    return FineTuning(made, net, result.history, result.skipped, result.ending)
 
 
 def _rows(program: Program, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    rows = batch_of(X, program.inputs)
-    targets = numbers(y, "y")
-    targets = targets[:, None] if targets.ndim == 1 and program.outputs == 1 else targets
-    if targets.shape != (len(rows), program.outputs):
+    if not isinstance(program, Program):
         raise UsageError(
-            f"y has shape {np.shape(y)}: {counted(len(rows), 'row')} of X and {counted(program.outputs, 'output')} "
-            f"need ({len(rows)}, {program.outputs})",
-            argument="y",
+            f"fine_tune takes a program, then X, y and the network, got {program!r:.60} first: compile a net, or "
+            "read a file with integraph.load",
+            argument="program",
         )
-    if not np.isfinite(targets).all():
-        row = int(np.argwhere(~np.isfinite(targets))[0][0])
-        raise UsageError(f"row {row} of y is {targets[row].tolist()}: leave out rows that are not finite", argument="y")
-    if not len(rows):
-        raise UsageError("there are no rows to learn from", argument="X")
+    if isinstance(X, Network | Program):
+        raise UsageError("X holds rows of inputs: the network comes after y, as source=…", argument="X")
+    rows, targets = table(X, y, program.inputs, program.outputs, "the program")
     box = program.box
     if box is not None:
         outside = (rows < box.low) | (rows > box.high)
@@ -120,10 +120,10 @@ def _rows(program: Program, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]
     return rows, targets
 
 
-def _check(steps: int, learning_rate: float, batch: int | None) -> None:
-    for name, count in (("steps", steps), ("batch", 1 if batch is None else batch)):
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            raise UsageError("needs an integer ≥ 1", argument=name, value=count)
+def _check(steps: int, learning_rate: float, batch: int | None, seed: int) -> None:
+    whole("steps", steps)
+    whole("batch", 1 if batch is None else batch)
+    whole("seed", seed, 0)
     rate = real(learning_rate, "learning_rate")
     if not (math.isfinite(rate) and rate > 0):
         raise UsageError("must be finite and > 0: nothing would be learned", argument="learning_rate", value=rate)
@@ -140,7 +140,10 @@ def _tie(program: Program, source: Any) -> Tied:
 
 
 def _frozen(frozen: str | Sequence[str], start: dict[str, Floats]) -> set[str]:
-    held = {frozen} if isinstance(frozen, str) else set(frozen)
+    names = [frozen] if isinstance(frozen, str) else frozen
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"needs names of weights, among {', '.join(start)}", argument="frozen", value=frozen)
+    held = set(names)
     unknown = sorted(held - start.keys())
     if unknown:
         raise UsageError(

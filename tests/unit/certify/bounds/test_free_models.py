@@ -9,10 +9,9 @@ import pytest
 
 import integraph
 from integraph import Program, Registers, build, gadgets, segment
-from integraph.certify.bounds import free_models, quadratic_flow
+from integraph.certify.bounds import quadratic_flow
 from integraph.certify.bounds.program_models import segment_forms
 from integraph.gadgets import low_rank, raw
-from integraph.numbers.models.models import of_cells
 
 
 @pytest.fixture(autouse=True)
@@ -104,13 +103,3 @@ def test_an_escape_is_infinite_in_its_cells_alone() -> None:
     fine = integraph.bound(square, [(0.2, 0.6), (0.0, 0.0)], gap=0.05, progress=False)
     assert fine.low[0] <= 0.25 <= fine.low[0] + 0.1
     assert 1.5 <= fine.high[0] <= 1.6
-
-
-def test_a_step_that_is_not_enclosed_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One step for y' = y² over 1: from 1 it has a pole, from 0.01 it has none."""
-    monkeypatch.setattr(free_models, "UNITS", 1)
-    monkeypatch.setattr(free_models, "FIRST", 1)
-    r = Registers()
-    field = raw.field(raw(r.inputs("y", 1), Q=[[[1.0]]]))
-    cells = of_cells(np.array([[0.9], [0.01]]), np.array([[1.1], [0.0101]]), 2)
-    assert free_models.free_models(field, cells, None, 1.0)[1].tolist() == [False, True]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 import integraph
 from integraph import Graph
+from integraph.certify.bounds import search
+from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.point_values import point_values
 from integraph.targets.activations import NAMES
 from law import examples
@@ -38,3 +42,14 @@ def test_no_value_is_infinite(formula: str) -> None:
     low, high = point_values(integraph.graph(formula), np.zeros(1))
     assert low[0] == -np.inf
     assert high[0] == np.inf
+
+
+def test_values_that_are_not_proved_are_no_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: Any, lowest: Any, highest: Any, __: Any) -> Any:
+        return lowest, highest, (np.full(len(lowest), np.inf), np.full(len(lowest), -np.inf))
+
+    monkeypatch.setattr(search, "attained", nothing)
+    bounds = integraph.bound("sin(x)", (0, 1), gap=0.5)
+    assert bounds.ending is Ending.SEEN
+    assert "attained [none, none], gap inf" in str(bounds)
+    assert "these are not proved" in str(bounds)

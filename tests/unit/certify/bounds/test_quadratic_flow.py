@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import integraph
+from integraph.certify.bounds.bounds import Ending
+from integraph.certify.bounds.cells import first_cells
+from integraph.certify.bounds.program_models import program_models
+from integraph.numbers.models.models import of_cells
 
 pytestmark = pytest.mark.slow  # kernels take long to compile
 
@@ -28,13 +32,18 @@ def test_bounds_are_those_of_solutions(name: str, project: float | bool) -> None
     system = integraph.lift(text)
     box = np.add.outer(np.array(start), [-radius, radius])
     program = system.program(2.0, box, project=project)
-    bounds = integraph.bound(program, progress=False)
+    gap = 0.1 if name == "Kepler" else None  # `enclose` divides that box, too
+    bounds = integraph.bound(program, gap=gap, progress=False)
     x = box[:, 0] + (box[:, 1] - box[:, 0]) * np.random.default_rng(0).random((400, len(box)))
     values = program(x)
     assert (bounds.low <= values.min(0)).all()
     assert (values.max(0) <= bounds.high).all()
     assert (bounds.low <= bounds.attained_low).all()
     assert (bounds.attained_high <= bounds.high).all()
+    outputs = np.arange(len(box))
+    assert bounds.attained_low == pytest.approx(program(bounds.lowest)[outputs, outputs], abs=1e-8)
+    assert bounds.attained_high == pytest.approx(program(bounds.highest)[outputs, outputs], abs=1e-8)
+    assert gap is None or bounds.ending is Ending.GAP
     enclosed = system.enclose(box, 2.0)
     assert (bounds.width <= 1.1 * enclosed.width[-1]).all()
 
@@ -57,12 +66,15 @@ def test_ranges_of_registers(name: str) -> None:
 
 
 def test_a_box_that_needs_cells() -> None:
-    """Radius 0.05 of Kepler is too wide for the first cells: the pass goes on until all are bounded."""
+    """Radius 0.05 of Kepler is too wide for one cell and for the first: the pass goes on until all are bounded."""
     text, start, _ = MODELS["Kepler"]
     system = integraph.lift(text)
     box = np.add.outer(np.array(start), [-0.05, 0.05])
-    assert not system.enclose(box, 2.0).complete
-    assert np.isfinite(integraph.bound(system.program(2.0, box), progress=False).width).all()
+    program = system.program(2.0, box)
+    assert np.isinf(program_models(program, of_cells(*box.T[:, None], 2)).known.low).all()
+    bounds = integraph.bound(program, progress=False)
+    assert np.isfinite(bounds.width).all()
+    assert bounds.cells > first_cells(program)
 
 
 def test_a_blow_up_is_infinite() -> None:

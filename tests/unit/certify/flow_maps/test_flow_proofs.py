@@ -221,3 +221,16 @@ def test_sentences() -> None:
     proof = integraph.certify(gone, integraph.lift("x' = x^2"), box=[[0.9, 1.2]], seconds=2, progress=False)
     assert proof.status == "unknown"
     assert "solutions may end before T" in proof.reason
+
+
+def test_repeated_and_relaxed_programs_are_proved_from_their_equations() -> None:
+    text, *_ = MODELS["FitzHugh–Nagumo"]
+    step = integraph.lift(text, progress=False).relax(10.0).program(0.25, [[0.4, 0.6], [0.1, 0.3]])
+    repeated = step.repeat(2).repeat(2)
+    assert repeated.box is not None
+    assert np.array_equal(repeated.box.high, [0.6, 0.3])
+    assert repeated.origin is not None
+    assert dict(repeated.origin.options) | {"relax": 10.0, "rounds": 4} == dict(repeated.origin.options)
+    proof = integraph.certify(repeated, text, progress=False)
+    assert proof.status == "proved"
+    assert proof.proven < 1e-14

@@ -218,3 +218,29 @@ def test_what_is_checked(result) -> None:
     with pytest.raises(UsageError, match="closed loop"):
         integraph.check(result.certificate(), "x + 1")
     assert "infinite" in fault(replace(result.certificate(), box=Box((0.0, 0.0), (np.inf, 0.0))))
+
+
+@pytest.mark.slow
+def test_a_start_that_fails_with_a_disturbance() -> None:
+    """x' = v, v' = −x + u + w: the middle of w is good, its end is not, and both say so to the check."""
+    loop = {"plant": {"x": "v", "v": "-x + u + w"}, "controller": "-0.1*v", "period": 0.25, "steps": 8}
+    loop |= {"disturbances": {"w": (-3, 3)}}
+    result = integraph.loop(**loop, start={"x": (-0.1, 0.1), "v": 0}, spec="x <= 1.3 always", progress=False)
+    assert result.answer.value == "refuted"
+    assert result.disturbance == {"w": 3.0}
+    assert "with w = 3 at all times" in repr(result)
+    certificate = result.certificate()
+    checked = integraph.check(certificate, result)
+    assert checked, checked.reason
+    assert "with the disturbance 3 at all times" in checked.claim
+    wrong = {
+        (): "may leave",
+        (0.0,): "may leave",
+        (3.1,): "not one of",
+        (np.nan,): "not one of",
+        (3.0, 3.0): "not have",
+    }
+    for other, reason in wrong.items():
+        assert reason in integraph.check(replace(certificate, disturbance=other).sealed(), result).reason
+    proved = replace(certificate, status="proved").sealed()
+    assert "all disturbances" in integraph.check(proved, result).reason

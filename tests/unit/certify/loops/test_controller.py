@@ -36,6 +36,23 @@ def test_controllers_agree(tmp_path: Path) -> None:
         assert tube(closed, LOW, HIGH).samples == pytest.approx(first, abs=2e-4)
 
 
+@pytest.mark.slow
+def test_a_program_outside_its_box() -> None:
+    """A program is what it computes, wherever states go: what it promises of its source on ±0.1 is not used at 0.8."""
+    program = integraph.compile(NET, method="narrow", eps=1e-2, box=[(-0.1, 0.1)] * 2)
+    closed = closed_loop(PLANT, program, **SETTING)
+    low, high = np.array([0.79, 0.79]), np.array([0.81, 0.81])
+    result = tube(closed, low, high)
+    assert result.reached == SETTING["steps"], result.reason
+    x = np.random.default_rng(0).uniform(low, high, (200, 2))
+    off = np.abs(program(x) - NET(x)).max()
+    assert off > 1e-2  # it is not its source there
+    for box in result.samples:
+        assert (box[:, 0] <= x + 1e-9).all()
+        assert (x <= box[:, 1] + 1e-9).all()
+        x = np.stack([x[:, 0] + 0.1 * x[:, 1], x[:, 1] + 0.1 * program(x)[:, 0]], 1)
+
+
 def test_a_formula_without_taylor_series_is_a_graph() -> None:
     closed = closed_loop(PLANT, "max(-0.2, min(0.2, -x - v))", **SETTING)
     assert isinstance(closed.controller, Controller)

@@ -78,6 +78,17 @@ def test_drive_of_a_linear_plant() -> None:
     assert -0.6 < low < -0.4999
 
 
+def test_drive_of_plants_that_grow() -> None:
+    """x' = x + w, |w| ≤ 1, from 0: |x(1)| ≤ e − 1, which a constant disturbance reaches; y' = y + x + w: |y(1)| ≤ e."""
+    closed = closed_loop(
+        {"x": "x + w + 0*u", "y": "x + y + w"}, "0*x", period=0.25, steps=4, disturbances={"w": (-1, 1)}
+    )
+    ends = tube(closed, np.zeros(2), np.zeros(2)).samples[-1]
+    for true, (low, high) in zip((np.e - 1, np.e), ends, strict=True):
+        assert true <= high < 1.001 * true
+        assert -1.001 * true < low <= -true
+
+
 @pytest.mark.slow
 def test_uncertain_constants_are_states() -> None:
     closed = closed_loop(

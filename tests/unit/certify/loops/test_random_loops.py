@@ -73,7 +73,8 @@ def check(seed: int, starts: int) -> None:
         precision(replay.BITS),
         suppress(CertificateFault),
     ):  # near a blow-up boxes may be too small
-        sets = replay.tube(short, Box(tuple(low), tuple(high)), path(short, low, high, result.reached))
+        taken = path(short, low, high, result.degree, result.reached)
+        sets = replay.tube(short, Box(tuple(low), tuple(high)), result.degree, taken)
         boxes = [[(below(a), above(b)) for a, b in (row.range() for row in states.rows)] for states in sets]
         assert excess(np.array(boxes)[:, None], samples) <= 0
 

@@ -19,8 +19,10 @@ from integraph import Network
 from integraph.certify.bounds.cells import bounded
 from integraph.certify.properties import search
 from integraph.certify.properties.margins import margins
+from integraph.certify.properties.replay import leaf
 from integraph.certify.properties.search import Ending
 from integraph.certify.search import pool
+from integraph.clock import DeadlineError
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.property.names import Names
 from integraph.frontends.property.sentence import parse
@@ -199,6 +201,16 @@ def test_seconds_memory_and_what_remains(monkeypatch: pytest.MonkeyPatch) -> Non
         integraph.check(proof, controller())
     monkeypatch.setattr(search, "MOST", 100)
     assert integraph.prove(open_property(), controller(), BOX).ending is Ending.MEMORY
+
+
+def test_a_checker_that_does_not_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: Any) -> bool:
+        raise DeadlineError
+
+    monkeypatch.setattr(leaf, "holds", late)
+    proof = integraph.prove("y0 < 1000", controller(), BOX, workers=1)
+    assert (proof.status, proof.ending, proof.proved) == ("unknown", Ending.CHECK, 0.0)
+    assert "the checker had not confirmed it when the time was over after 1 box, 1 remain" in repr(proof)
 
 
 def test_an_interrupt_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,3 +96,8 @@ def test_a_report_shows_the_manifold_error(swing: integraph.QuadraticSystem, tmp
     shown = f"{program.origin.options['manifold error']:g}"  # type: ignore[union-attr]
     assert f"manifold error = {shown}" in (tmp_path / "swing.html").read_text()
     assert "manifold error" in repr(swing.simulate([0.5, 0.0], [1.0]))
+
+
+def test_a_program_needs_a_box(swing: integraph.QuadraticSystem) -> None:
+    with pytest.raises(UsageError, match="box of starts"):
+        swing.program(1.0, None)  # type: ignore[arg-type]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import integraph
 from integraph.constructions.lifting import construction
 from integraph.constructions.lifting.drift import growth, jacobian
 from integraph.constructions.lifting.equations import ORDERS
+from integraph.constructions.lifting.simulation import distance
+from ode_models import COOLED_REACTORS, Model
 
 NAGUMO = "v' = v - v^3/3 - w + 0.5; w' = 0.08*(v + 0.7 - 0.8*w)"
 TOGGLE = "x' = 4/(1 + y^3) - x; y' = 4/(1 + x^3) - y"
@@ -54,3 +59,58 @@ def test_points_without_a_value_are_left_out(text: str) -> None:
 
 def test_the_choice_is_the_same_every_time() -> None:
     assert len({str(integraph.lift(TOGGLE)) for _ in range(2)}) == 1
+
+
+def test_growth_is_computed_at_the_size_of_the_start() -> None:
+    """w1 = v²: N is 2 − (2/3)v² at most, which falls with v."""
+    system = integraph.lift(NAGUMO)
+    large = replace(system, source=replace(system.source, start=(10.0, 0.0)))
+    assert growth(large) < 10 * growth(system) < 0
+
+
+def reactor_end(model: Model) -> np.ndarray:
+    """C and T at the end by scipy, from the equations written once more."""
+    coolant = int(model.equations.split("2.092*(")[1][:3])
+
+    def side(_t: float, y: np.ndarray) -> list[float]:
+        rate = 7.2e10 * np.exp(-8750 / y[1]) * y[0]
+        return [1 - y[0] - rate, 350 - y[1] + 209.2 * rate + 2.092 * (coolant - y[1])]
+
+    both = [("DOP853", 1e-13), ("Radau", 1e-12)]
+    ends = [solve_ivp(side, (0, model.time), model.start, m, rtol=r, atol=1e-15).y[:, -1] for m, r in both]
+    assert np.abs(ends[0] / ends[1] - 1).max() < 1e-10
+    return np.asarray(ends[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COOLED_REACTORS)
+def test_small_variables_with_large_controls_are_kept_near_their_formulas(name: str) -> None:
+    """Drift in exp(-8750/T), about 1e-11, is multiplied by 1e11. At its default tolerance, the engine leaves 1e-13 in
+    the formulas of the program, which the reaction amplifies."""
+    model = COOLED_REACTORS[name]
+    system = integraph.lift(model.equations, progress=False)
+    expected, start = reactor_end(model), np.array(model.start)
+    simulation = system.simulate(start, [model.time])
+    assert np.abs(simulation.states[0, -1] / expected - 1).max() < 1e-10
+    assert simulation.manifold_error < 2e-12
+    program = system.program(model.time, np.stack([0.999 * start, 1.001 * start], 1))
+    assert np.abs(program(start) / expected - 1).max() < 5e-10
+    assert np.abs(program.flow(start[None], engine="taylor", rtol=1e-14).outputs[0] / expected - 1).max() < 1e-10
+    assert program.origin is not None
+    assert float(program.origin.options["manifold error"]) < 2e-12
+    seldom = system.simulate(start, [model.time], project=model.time / 2)
+    assert seldom.manifold_error > 1e-8
+
+
+def test_the_distance_has_no_unit() -> None:
+    """1 % of a small variable is 1 %, at any size; where a formula is 0, what states can change counts."""
+    system = integraph.lift("x' = v; v' = -a*sin(x)", inputs="a")
+    for a in (1e-20, 1.0, 1e20):
+        y = system.start([1.0, 0.0, a])
+        off = y * np.array([1, 1, 1, 1.01, 1])
+        assert 0.001 < distance(system, off, np.abs(y)) < 0.02
+    y = system.start([0.0, 1.0, 1.0])
+    sizes = np.array([[1.0, 1.0, 1.0, 0.0, 0.0]])
+    sine = system.formulas.index("a*sin(x)")
+    y[0, 3 + sine] = 1e-12
+    assert 1e-12 <= distance(system, y, sizes) < 1e-10

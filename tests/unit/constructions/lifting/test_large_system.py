@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -84,3 +86,19 @@ def test_a_long_system_is_printed_in_part() -> None:
     text = str(integraph.lift(GRIDS["Allen–Cahn"][0](100)[0], progress=False))
     assert text.count("… 40 more") == 1
     assert "… 140 more" in text
+
+
+def test_interruption_keeps_the_first_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three ways to write the system, the first is done."""
+    run, calls = large_system._Choice.run, []
+
+    def interrupted(self: large_system._Choice, most: int) -> Iterator[float]:
+        calls.append(self)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        yield from run(self, most)
+
+    monkeypatch.setattr(large_system._Choice, "run", interrupted)
+    cells = {f"u{i}": f"u{(i + 1) % 40}/(1 + u{i}^2)" for i in range(40)}
+    assert integraph.lift(cells, progress=False).new
+    assert len(calls) == 2

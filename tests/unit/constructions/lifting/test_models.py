@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -111,6 +112,23 @@ def test_sympy_finds_random_lifts_true(sides: tuple[str, str]) -> None:
 
 
 @needs("sympy")
+@pytest.mark.parametrize(
+    "side", ["exp(x + 2) - x", "exp(x/8 + 1) - x", "exp(-8/x + 1) - x", "exp(x + 1) + exp(2*x + 2)", "exp(1000 - x)"]
+)
+def test_shifts_of_exponents_are_exact(side: str) -> None:
+    model = Model(f"x' = {side}", 3, ())
+    assert all(map(is_zero, residuals(model, lifted(model))))
+
+
+def test_several_shifts_of_an_exponent_are_written_by_one_variable() -> None:
+    """The number between them is rounded, unless it is none of float64."""
+    near, far = (integraph.lift(f"x' = exp(x + {c}) + exp(x)", progress=False) for c in (1, 1000))
+    assert near.formulas == ("exp(x + 1)",)
+    assert float(near.terms[0].value) == pytest.approx(1 + np.exp(-1), rel=1e-15)
+    assert set(far.formulas) == {"exp(x + 1000)", "exp(x)"}
+
+
+@needs("sympy")
 def test_sympy_finds_a_wrong_coefficient() -> None:
     system = lifted(ELEMENTARY["pendulum"])
     wrong = [not is_zero(r) for r in residuals(Model("x' = v; v' = -1.001*sin(x)", 2, ()), system)]
@@ -155,6 +173,17 @@ def test_programs_agree_with_scipy(name: str) -> None:
     program = system.program(model.time, np.stack([start - radius, start + radius], 1))
     expected = true_end(model, system)[: program.outputs]
     assert np.max(np.abs(program(start) - expected) / np.maximum(np.abs(expected), 1)) < 1e-10
+
+
+@pytest.mark.slow
+def test_hill_is_followed_for_longer() -> None:
+    """To T = 15, where drift without projection is amplified most."""
+    model = replace(ELEMENTARY["Hill-2"], time=15.0)
+    system = lifted(model)
+    expected, start = true_end(model, system), np.array(model.start)
+    assert np.abs(system.simulate(start, [15.0]).states[0, -1] - expected).max() < 1e-10
+    program = system.program(15.0, np.stack([start - 0.01, start + 0.01], 1))
+    assert np.abs(program(start) - expected).max() < 1e-10
 
 
 @pytest.mark.slow

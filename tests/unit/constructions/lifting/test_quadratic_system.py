@@ -59,6 +59,8 @@ def test_a_batch_sweeps_an_input() -> None:
         assert np.allclose(swept.states[row, -1, :2], pendulum((0.4, 0.1), g, 3.0), atol=1e-11)
     assert np.array_equal(swept["x"][:, 0], [0.4] * 3)
     assert np.allclose(swept(2.0)[1, :2], pendulum((0.4, 0.1), 2.0, 2.0), atol=1e-11)
+    several = swept([1.5, 2.0])
+    assert np.array_equal(several, np.stack([swept(1.5), swept(2.0)], 1))
 
 
 def nagumo(T: float) -> np.ndarray:
@@ -201,8 +203,13 @@ def test_a_stiff_decay_is_followed() -> None:
     [
         ("x' = abs(x)", {}, "kink"),
         ("x' = max(x, 0)", {}, "kink"),
-        ("x' = floor(x)", {}, "it jumps"),
-        ("x' = random(x)", {}, "a formula has no random: its value is chance"),
+        ("x' = |x|", {}, r"this has a kink: write sqrt\(x\^2 \+ 1e-6\)"),
+        ("x' = relu(x)", {}, r"this has a kink: write softplus\(k\*x\)/k"),
+        ("x' = floor(x)", {}, "this jumps"),
+        ("x' = sign(x)", {}, r"this jumps: write tanh\(k\*x\)"),
+        ("x' = random(x)", {}, "an ODE has no random input"),
+        ("x' = normal(0, 1)", {}, "an ODE has no random input"),
+        ("x' = delay(x, 1)", {}, "an ODE has no delays"),
         ("x' = -x(t - 1)", {}, "an ODE has no delays"),
         ("x' = k*x", {}, "unknown name 'k'"),
         ("x' = k*x", {}, "give it a value as a parameter"),

@@ -65,6 +65,25 @@ def test_the_smallest_number_is_that_of_all_sets(text: str) -> None:
     assert len(system.new) == fewest(SMALL[text], 5)
 
 
+MONOMIALS = st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(lambda e: 1 <= sum(e) <= 3)
+RANDOM_SIDES = st.tuples(*[st.lists(MONOMIALS, min_size=1, max_size=2, unique=True)] * 2)
+
+
+@examples(40)
+@given(RANDOM_SIDES)
+@pytest.mark.slow
+def test_the_smallest_number_of_random_systems_is_that_of_all_sets(sides: tuple[list[Exponents], ...]) -> None:
+    """All sets of monomials up to degree 5: a lift that takes none of higher degree has as many."""
+    formulas = [" + ".join(f"x^{a}*y^{b}" for a, b in side) for side in sides]
+    system = integraph.lift(dict(zip("xy", formulas, strict=True)), progress=False)
+    assume(len(system.new) <= 3)  # else there are too many sets
+    assert system.minimal
+    powers = np.array([[2.0, 1.0], [1.0, 2.0]])
+    degrees = np.log2(system.start(powers)[:, 2:]).sum(0)
+    number = fewest(list(sides), 5)
+    assert len(system.new) == number or (len(system.new) < number and degrees.max() > 5)
+
+
 def off_manifold(system: QuadraticSystem, sides: integraph.Function, x: np.ndarray) -> float:
     """How far y' of the lifted system is from the derivative of its formulas, by central differences in 6 points."""
     assert sides.values is not None
@@ -133,7 +152,9 @@ def test_interruption_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(construction, "_decide", interrupted)
-    assert len(integraph.lift("x' = 1/(1 + x^2)^2").new) > 0
+    system = integraph.lift("x' = 1/(1 + x^2)^2")
+    assert len(system.new) > 0
+    assert not system.minimal  # other variants were never tried
     monkeypatch.setattr(construction, "_decide", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         integraph.lift("x' = x^3")

@@ -84,6 +84,17 @@ def test_the_end_of_a_solution_is_said(name: str) -> None:
     assert (before <= tube.high[0] + 1e-9 * before).all()
 
 
+def test_the_end_of_a_new_variable_is_not_that_of_the_solution() -> None:
+    """x = (1 − t/2)² goes on at 0, where 1/√x has no value."""
+    system = integraph.lift("x' = -sqrt(x)", progress=False)
+    with pytest.raises(FlowError, match=r"beyond t = 2: w1 = 1/x\^\(1/2\) has no value .* itself may go on"):
+        system.simulate([1.0], [3.0])
+    with pytest.raises(SourceError, match=r"^from x = [\d.]+, the solution could not be followed beyond"):
+        system.program(3.0, [[0.9, 1.1]])
+    with pytest.raises(FlowError, match=r"the solution from start 2 .* the solution blows up .* in w1 = x\^2"):
+        integraph.lift("x' = x^3", progress=False).simulate([[0.1], [1.0]], [1.0])
+
+
 @pytest.mark.slow
 def test_the_end_of_a_solution_on_a_grid_is_said() -> None:
     """Equal cells: u = 1/(1 − t)."""

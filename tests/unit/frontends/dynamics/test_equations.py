@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import integraph
 from integraph.errors import FileError, SourceError, UsageError
 from integraph.frontends.dynamics import read_system
 from integraph.targets.dynamical_system import DynamicalSystem
@@ -92,7 +93,17 @@ def test_sympy_expressions() -> None:
     system = read_system({x: v, v: -2 * sp.sin(x) + u}, inputs="u")
     assert system.variables == ("x", "v", "u")
     assert sides(system, 0.5, 0.25, 1.0) == [0.25, pytest.approx(1 - 2 * np.sin(0.5))]
-    with pytest.raises(UsageError, match="subs"):
-        read_system({x: -u * x}, parameters={"u": 2})
-    with pytest.raises(SourceError, match="the symbol u"):
+    assert sides(read_system({x: -u * x}, parameters={"u": 2}), 0.5) == [-1.0]
+    with pytest.raises(SourceError, match="unknown symbol u"):
         read_system({x: -u * x})
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        "sqrt(x^2 + 1e-6)", "softplus(9*x)/9", "2*x + softplus(9*(1 - x))/9", "2*x - softplus(9*(1 - x))/9",
+        "tanh(9*x)", "sigmoid(9*x)", "1 + (x - 2)*sigmoid(-9*x)", "sin(2*pi*x/3)", "sigmoid(9*x) + sigmoid(9*(x - 1))",
+    ],
+)  # fmt: skip
+def test_the_smooth_functions_of_the_messages_are_lifted(side: str) -> None:
+    assert integraph.lift(f"x' = {side}", seconds=5, progress=False).new

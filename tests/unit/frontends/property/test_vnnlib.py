@@ -42,6 +42,11 @@ CLAUSES = {
     "(or (and (>= X_0 -0.5) (<= X_0 0) (>= Y_0 0)) (and (>= X_0 0) (<= X_0 0.05) (<= Y_1 (/ X_1 2))))": lambda x, y: (
         (-0.5 <= x[0] <= 0 and y[0] >= 0) or (0 <= x[0] <= Fraction(1, 20) and y[1] <= x[1] / 2)
     ),
+    "(or (<= X_0 -0.5) (>= Y_0 2))": lambda x, y: x[0] <= Fraction(-1, 2) or y[0] >= 2,
+    "(=> (> X_0 -0.5) (>= Y_0 2))": lambda x, y: x[0] <= Fraction(-1, 2) or y[0] >= 2,
+    "(or (<= (+ X_0 X_1) 0) (>= X_1 1.5) (>= Y_0 2))": lambda x, y: (
+        x[0] + x[1] <= 0 or x[1] >= Fraction(3, 2) or y[0] >= 2
+    ),
     "(not (=> (> Y_0 X_0) (= Y_1 1)))": lambda x, y: y[0] > x[0] and y[1] != 1,
 }
 
@@ -76,7 +81,8 @@ def test_boxes_are_rounded_outward_and_divided() -> None:
         (HEAD + "(assert (* X_0 1))", 5, 9, "no clause"),
         (HEAD + "\n\n  (assert (>= (* X_0 Y_0) 1))", 7, 15, "two variables"),
         (HEAD + "(assert (>= (sin X_0) 1))", 5, 13, "operation"),
-        (HEAD + "(assert (>= X_0 1e9999))", 5, 17, "neither a number"),
+        (HEAD + "(assert (>= X_0 1e9999))", 5, 17, "an exponent beyond 400"),
+        (HEAD + f"(assert (>= X_0 0.{'1' * 500}))", 5, 17, "more than 400 digits"),
         (HEAD + "(assert (>= X_0 nan))", 5, 17, "neither a number"),
         (HEAD + "(assert (>= 1 2))", 5, 9, "numbers alone"),
         (HEAD + "(define-fun f () Real 1)", 5, 1, "not a command"),

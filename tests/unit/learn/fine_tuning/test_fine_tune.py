@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -79,14 +81,16 @@ def test_training_is_that_of_the_net() -> None:
             return ((z @ weights[-1][0].T + weights[-1][1] - y[:, None]) ** 2).mean()
 
         optimiser = optax.adam(0.01)
-        state, losses = optimiser.init(weights), []
+        state, losses, visited = optimiser.init(weights), [], []
         for _ in range(40):
             value, gradient = jax.value_and_grad(loss)(weights)
             losses.append(float(value))
+            visited.append(weights)
             moved, state = optimiser.update(gradient, state)
             weights = optax.apply_updates(weights, moved)
+        best = min([*visited, weights], key=loss)  # which need not be the last
     assert np.allclose(result.history[:-1], np.sqrt(losses), rtol=1e-8)
-    for layer, (A, b) in zip(result.network.layers, weights, strict=True):
+    for layer, (A, b) in zip(result.network.layers, best, strict=True):
         assert np.allclose(layer.A, A, rtol=1e-6, atol=1e-8)
         assert np.allclose(layer.b, b, rtol=1e-6, atol=1e-8)
 
@@ -153,6 +157,34 @@ def test_a_blow_up_is_skipped() -> None:
 
 
 @pytest.mark.slow
+def test_a_rate_that_is_too_large_is_named() -> None:
+    network = net("tanh")
+    program = compiled(network)
+    lost = tune(program, network, steps=20, learning_rate=100.0)
+    assert lost.ending.endswith("so the program is as it was: choose a smaller learning_rate")
+    assert lost.ending in repr(lost)
+    assert np.array_equal(lost.program(rows()[0]), program(rows()[0]))
+    assert tune(program, network, steps=20).ending == "all 20 steps taken"
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_the_best_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def bar(wanted: bool, what: str) -> Iterator[Any]:
+        def update(share: float, text: str) -> None:
+            if share >= 0.5:
+                raise KeyboardInterrupt
+
+        yield update
+
+    monkeypatch.setattr("integraph.learn.fine_tuning.training.late_bar", bar)
+    network = net("tanh")
+    result = tune(compiled(network), network, steps=20)
+    assert result.ending == "interrupted after 10 steps: the best weights are kept"
+    assert result.history[-1] < result.history[0]
+
+
+@pytest.mark.slow
 def test_zero_weights_stay_zero() -> None:
     layers = list(net("tanh").layers)
     A = np.array(layers[0].A)
@@ -169,7 +201,11 @@ def test_zero_weights_stay_zero() -> None:
 
 
 def changed(name: str, program: Program) -> Program:
-    return {"rescaled": lambda: program.rescale_time(1.0), "formula": lambda: integraph.compile("x + y")}[name]()
+    return {
+        "rescaled": lambda: program.rescale_time(1.0),
+        "formula": lambda: integraph.compile("x + y"),
+        "file": lambda: "net.integraph",
+    }[name]()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +227,10 @@ def changed(name: str, program: Program) -> Program:
         ({"learning_rate": float("nan")}, "must be finite and > 0"),
         ({"steps": 0}, "steps.* needs an integer ≥ 1"),
         ({"batch": 0}, "batch.* needs an integer ≥ 1"),
+        ({"seed": "a"}, "seed = 'a': needs an integer ≥ 0"),
+        ({"frozen": 3}, "frozen = 3: needs names of weights"),
+        ({"program": "file"}, "fine_tune takes a program, .* got 'net.integraph' first"),
+        ({"X": net("tanh")}, "the network comes after y"),
     ],
 )
 def test_misuse_is_refused(change: dict[str, Any], says: str) -> None:

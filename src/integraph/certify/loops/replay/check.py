@@ -7,10 +7,11 @@ order and a box, which is proved to contain all solutions before it is used.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from integraph.certify.certificate.replay import CertificateFault, Checked, Run
@@ -21,7 +22,7 @@ from integraph.certify.loops.replay.disturbance import Noise, noise_of
 from integraph.certify.loops.replay.formulas import formula
 from integraph.certify.loops.replay.intervals import Ends
 from integraph.certify.loops.replay.sets import StateSet, of_box
-from integraph.certify.loops.replay.steps import replay_step
+from integraph.certify.loops.replay.steps import ReplayedStep, replay_step
 from integraph.certify.loops.replay.verdict import Verdict
 from integraph.certify.loops.spec import Specification
 from integraph.certify.problem import Box, Unprovable
@@ -29,6 +30,7 @@ from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import precision
 
 BITS = 64
+Flow = Callable[[int, StateSet, Noise | None], Iterator[ReplayedStep]]  # from the number of a period and its start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +60,9 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
         _need(certificate.loop == loop_digest(loop), "it is about another loop")
         _need(certificate.states == loop.states, "it names other states")
         wanted = 1 if certificate.status == PROVED else -1
+        tested = _held(loop, certificate.disturbance)
         jobs = list(zip(certificate.parts, certificate.degrees, certificate.cells, strict=True))
-        for cells, (sign, why) in enumerate(run(CellWork(loop, spec), jobs), 1):
+        for cells, (sign, why) in enumerate(run(CellWork(tested, spec), jobs), 1):
             _need(not why, why)
             _need(sign == wanted, f"cell {cells} is not {certificate.status}")
         _need(cells == len(jobs), "not every cell was checked")
@@ -67,6 +70,20 @@ def check(certificate: LoopCertificate, loop: Loop, spec: Specification, run: Ru
         reason = str(broken)
     status = "unknown" if reason else certificate.status
     return Checked(not reason, status, certificate.claim(), reason, cells, time.monotonic() - begun)
+
+
+def _held(loop: Loop, values: tuple[float, ...]) -> Loop:
+    """The loop with the constant disturbances of a refutation, which must be among its own."""
+    if not values:
+        return loop
+    w = loop.disturbance
+    _need(w is not None and len(values) == len(w.names), "it has disturbances that the loop does not have")
+    assert w is not None
+    _need(
+        all(low <= value <= high for low, value, high in zip(w.low, values, w.high, strict=True)),
+        "its disturbance is not one of the loop",
+    )
+    return loop.held(np.array(values))
 
 
 def replay(loop: Loop, spec: Specification, box: Box, degree: int, path: Path) -> int:
@@ -80,49 +97,53 @@ def replay(loop: Loop, spec: Specification, box: Box, degree: int, path: Path) -
 def tube(loop: Loop, box: Box, degree: int, path: Path, verdict: Verdict | None = None) -> Iterator[StateSet]:
     """The states at sampling times, all that is between them shown to the verdict; polynomials have this degree."""
     _need(len(path) <= loop.steps, f"it has {len(path)} periods, the loop {loop.steps}")
+
+    def flow(number: int, both: StateSet, noise: Noise | None) -> Iterator[ReplayedStep]:
+        total = sum((Fraction(1, 1 << step.halvings) for step in path[number]), Fraction(0))
+        _need(total == 1, f"the steps of period {number + 1} are {total} of it")
+        for step in path[number]:
+            yield (last := replayed(loop, both, noise, step))
+            both = last.end
+
+    _need(not (loop.discrete and any(path)), "it has steps in discrete time")
+    return walk(loop, box, degree, len(path), flow, verdict)
+
+
+def walk(
+    loop: Loop, box: Box, degree: int, count: int, flow: Flow, verdict: Verdict | None = None
+) -> Iterator[StateSet]:
+    """The states at the start, and after each of so many periods, whose steps `flow` has."""
     states, noise = of_box(box, degree), noise_of(loop.disturbance)
     n = len(loop.states)
-    for number, steps in enumerate(path):
-        if verdict is not None and number == 0:
-            verdict.see(states.own_rows, 0)
-        yield states
+    if verdict is not None:
+        verdict.see(states.own_rows, 0)
+    yield states
+    for number in range(count):
         check_deadline()
         rows = inputs_of(loop.controller, states.own_rows)
         if noise is not None:
             rows += noise.rows(states.k, len(states.g[0]), wide=loop.discrete)
         both = states.joined(rows)
         if loop.discrete:
-            _need(not steps, "it has steps in discrete time")
             states = both.image(formula(loop.expression, both.rows))
         else:
-            states = _period(loop, both, noise, steps, number, verdict)
-            states = StateSet(states.k, states.p[:n], states.g[:n])
+            for step in flow(number, both, noise):
+                if verdict is not None and verdict.between:
+                    for found in step.between():
+                        verdict.see(found, number, sample=False)
+                both = step.end
+            states = StateSet(both.k, both.p[:n], both.g[:n])
         _need(all(row.finite for row in states.rows), "a function is not defined on all states")
         if verdict is not None:
             verdict.see(states.own_rows, number + 1)
-    yield states
+        yield states
 
 
-def _period(
-    loop: Loop,
-    both: StateSet,
-    noise: Noise | None,
-    steps: Sequence[CertifiedStep],
-    number: int,
-    verdict: Verdict | None,
-) -> StateSet:
-    """Steps that together are one period, exactly."""
-    total = sum((Fraction(1, 1 << step.halvings) for step in steps), Fraction(0))
-    _need(total == 1, f"the steps of period {number + 1} are {total} of it")
-    for step in steps:
-        h = arb(loop.period) / (1 << step.halvings)
-        sides = [Ends(arb(low), arb(high)) for low, high in zip(step.box.low, step.box.high, strict=True)]
-        replayed = replay_step(loop.expression, both, h, step.order, sides, noise)
-        if verdict is not None and verdict.between:
-            for rows in replayed.between():
-                verdict.see(rows, number, sample=False)
-        both = replayed.end()
-    return both
+def replayed(loop: Loop, both: StateSet, noise: Noise | None, step: CertifiedStep) -> ReplayedStep:
+    """A step from states, inputs and disturbances, or a CertificateFault."""
+    h = arb(loop.period) / (1 << step.halvings)
+    sides = [Ends(arb(low), arb(high)) for low, high in zip(step.box.low, step.box.high, strict=True)]
+    return replay_step(loop.expression, both, h, step.order, sides, noise)
 
 
 def _need(holds: bool, otherwise: str) -> None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from flint import arb, arb_mat, ctx
 
 from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, tail
-from integraph.certify.loops.replay.rows import Row, of_ball, trimmed
+from integraph.certify.loops.replay.rows import TRIM, Row, of_ball, trimmed
 from integraph.certify.properties.replay.functions import FUNCTIONS, Coefficients, fixed_power
 from integraph.numbers.arb.conversion import ZERO, Balls, hull, size, symmetric
 
@@ -46,18 +46,22 @@ def apply(name: str | Fraction, row: Row) -> Row:
         missed = _missed(coefficients, q, c, rho)
         if missed.rad() < remainder:
             q[0], remainder = q[0] + missed.mid(), missed.rad()
+    while len(q) > 2 and abs(q[-1]) < TRIM * abs(q[1]):
+        remainder += q.pop().abs_upper()  # as |u| ≤ 1
     p, lost = _composition(q, {m: (ball - c if m == CONSTANT else ball) / rho for m, ball in row.p.items()}, k)
     slope, turn = over[1].mid(), over[1].rad()
-    r = lost + remainder + turn * row.errors + abs(slope) * row.r
-    made = Row(k, p, [slope * ball for ball in row.g], r.upper())
-    return trimmed(made) if made.finite and made.errors < over[0].rad() else of_ball(over[0], k, symbols)
+    own = lost + remainder + turn * row.errors
+    made = Row(k, p, [slope * ball for ball in row.g], (own + abs(slope) * row.r).upper())
+    better = own + abs(slope) * row.errors < over[0].rad()  # symbols that depend on each other may be less than |g|₁
+    return trimmed(made) if made.finite and better else of_ball(over[0], k, symbols)
 
 
 def _composition(q: Balls, u: Polynomial, k: int) -> tuple[Polynomial, arb]:
     """q(u) by Horner's rule, and what was left out: |u(ξ)| ≤ 1, so that it does not grow."""
     own, lost = norms(u, k), ZERO
-    p: Polynomial = {CONSTANT: q[-1]}
-    for ball in q[-2::-1]:
+    p = {m: q[-1] * ball for m, ball in u.items()}
+    p[CONSTANT] = p.get(CONSTANT, ZERO) + q[-2]
+    for ball in q[-3::-1]:
         lost += tail(norms(p, k), own)
         out: Polynomial = {}
         add_product(out, p, u, k)

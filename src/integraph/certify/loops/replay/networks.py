@@ -1,4 +1,8 @@
-"""Networks on rows of the checker: one product of matrices a layer, a symbol for the radius of each neuron."""
+"""Networks on rows of the checker: one product of matrices a layer, a symbol for the radius of each neuron.
+
+A neuron depends on the symbols of its inputs only by the inputs' errors e_i = Σ_n g_in ε_n. So layers carry one symbol
+for each of these, e_i/|e_i|₁, and the shares g_in/|e_i|₁ say how far Σ_i s_i e_i/|e_i|₁ is from 0 at most.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,40 @@ from integraph.certify.loops.replay import rows as models
 from integraph.certify.loops.replay.functions import apply, kink
 from integraph.certify.loops.replay.polynomials import CONSTANT
 from integraph.certify.loops.replay.rows import Row
-from integraph.numbers.arb.conversion import ZERO
+from integraph.numbers.arb.conversion import ZERO, Balls
 from integraph.numbers.arrays import Floats
 from integraph.targets.network import Layer, Network
 
 
 def network_rows(network: Network, rows: Sequence[Row]) -> list[Row]:
     """The outputs; symbols of neurons become part of their radii."""
-    symbols, values = len(rows[0].g), list(rows)
+    shares, values = _errors_as_symbols(rows)
     for layer in network.layers:
-        values = [_activated(layer, n, row) for n, row in enumerate(affine(layer.A, layer.b, values))]
-    return [merged(row, symbols) for row in values]
+        read = affine(layer.A, layer.b, values)
+        for row, symbols in zip(read, _symbols(read, shares), strict=True):
+            rest = sum(map(abs, row.g[len(rows) :]), row.r)
+            row.errors = row.errors.min(sum(map(abs, symbols), rest).upper())
+        values = [_activated(layer, n, row) for n, row in enumerate(read)]
+    made = [merged(row, len(rows)) for row in values]
+    return [Row(row.k, row.p, g, row.r) for row, g in zip(made, _symbols(made, shares), strict=True)]
+
+
+def _errors_as_symbols(rows: Sequence[Row]) -> tuple[arb_mat, list[Row]]:
+    """The shares of all symbols in the errors of the rows, and the rows with their errors as symbols."""
+    table: Balls = []
+    values = []
+    for n, row in enumerate(rows):
+        total = sum(map(abs, row.g), ZERO).upper()
+        table += [ZERO if total.is_zero() else x / total for x in row.g]
+        values.append(Row(row.k, row.p, [total if m == n else ZERO for m in range(len(rows))], row.r))
+    return arb_mat(len(rows), len(rows[0].g), table), values
+
+
+def _symbols(rows: Sequence[Row], shares: arb_mat) -> list[Balls]:
+    """The coefficients of the inputs' symbols in rows over their errors."""
+    n, count = shares.nrows(), shares.ncols()
+    entries = (arb_mat(len(rows), n, [x for row in rows for x in row.g[:n]]) * shares).entries()
+    return [entries[i * count : (i + 1) * count] for i in range(len(rows))]
 
 
 def merged(row: Row, symbols: int) -> Row:

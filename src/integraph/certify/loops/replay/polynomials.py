@@ -42,7 +42,7 @@ def norms(p: Polynomial, k: int) -> list[arb]:
     """The 1-norms of the coefficients of degree 0 … k."""
     totals = [ZERO] * (k + 1)
     for monomial, ball in p.items():
-        totals[monomial & 255] += ball.abs_upper()
+        totals[monomial & 255] += abs(ball)
     return [total.upper() for total in totals]
 
 

@@ -26,10 +26,7 @@ class Row:
     errors: arb = field(init=False)  # at least |x − p(ξ)|
 
     def __post_init__(self) -> None:
-        total = self.r
-        for ball in self.g:
-            total += ball.abs_upper()
-        self.sizes, self.errors = norms(self.p, self.k), total.upper()
+        self.sizes, self.errors = norms(self.p, self.k), sum(map(abs, self.g), self.r).upper()
 
     @property
     def finite(self) -> bool:

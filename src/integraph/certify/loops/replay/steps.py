@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from flint import arb
@@ -24,7 +25,7 @@ from integraph.targets.expression import Expression
 PIECES = 4  # of a step, for what holds between sampling times
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ReplayedStep:
     """Coefficients of the states as rows over the errors of `start`, the remainder of each, and how far disturbances
     drive it."""
@@ -34,6 +35,7 @@ class ReplayedStep:
     rest: list[Ends]
     driven: Balls
 
+    @cached_property
     def end(self) -> StateSet:
         """States and inputs at the end."""
         states = [

@@ -59,7 +59,7 @@ def _truth(source: Network | Graph, stated: Property, box: Box, degree: int, del
 def _ranges(source: Network | Graph, stated: Property, box: Box, degree: int, delta: float) -> list[Ends]:
     """What every quantity is between."""
     linear = [one for one in stated.quantities if one.expression is None and one.outputs]
-    lines = degree == 1 and box.low != box.high and isinstance(source, Network)
+    lines = degree == 1 and box.low != box.high and isinstance(source, Network) and bool(linear)
     formulas = {}
     if lines and all(one.expression is None for one in stated.quantities):
         assert isinstance(source, Network)

@@ -12,6 +12,7 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.properties.replay.functions import FUNCTIONS, apply, fixed_power, kink
+from integraph.certify.properties.replay.products import products, total
 from integraph.certify.properties.replay.rows import Row, Space, affine, folded, of_ball, shared
 from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO
@@ -48,12 +49,19 @@ def _graph(graph: Graph, inputs: Sequence[Row]) -> list[Row]:
     uses = Counter(n for node in graph.nodes for n in node.args)
     flat = _objects(inputs)
     values: list[Any] = []
+    sums, inner = products(graph)
     for number, node in enumerate(graph.nodes):
         check_deadline()
         if node.op == "input":
             values.append(flat[node.data[0] : node.data[0] + node.size].reshape(node.shape))
             continue
-        value = np.asarray(_node(node, [values[n] for n in node.args], space), object).reshape(node.shape)
+        if number in inner:
+            values.append(None)
+            continue
+        if number in sums:
+            value = total(graph, sums[number], values, node.shape)
+        else:
+            value = np.asarray(_node(node, [values[n] for n in node.args], space), object).reshape(node.shape)
         if uses[number] > 1 and node.op not in STRUCTURE:
             value = _objects(folded([shared(row) for row in value.ravel()])).reshape(node.shape)
         values.append(value)

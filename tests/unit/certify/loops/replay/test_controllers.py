@@ -95,7 +95,7 @@ def test_a_program_that_cannot_be_read() -> None:
     program = integraph.compile(net("tanh"))
     program = program.rescale_states(np.full(program.width, 2.0))
     result = integraph.loop(**SETTING, controller=program, spec="x <= 5 always")
-    with pytest.raises(UsageError, match="no certificate with this controller"):
+    with pytest.raises(UsageError, match="no certificate: the checker cannot follow the controller"):
         result.certificate()
 
 

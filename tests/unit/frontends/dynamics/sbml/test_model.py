@@ -14,7 +14,7 @@ from integraph.frontends.dynamics import read_system
 from integraph.frontends.dynamics.sbml import mathematics
 from integraph.targets.float_arithmetic import values
 from lazy import needs
-from sbml_tools import course
+from sbml_tools import by_roadrunner, course
 
 pytestmark = needs("libsbml")
 GROWTH = m.document(
@@ -40,6 +40,22 @@ def test_compartments_amounts_functions_and_rules(tmp_path: Path) -> None:
     assert system.source.inputs == ("total",)
     expected = course(str(path), ["[A]", "[B]", "D", "total"], 3.0)
     assert np.max(np.abs(system.simulate(times=[3.0]).states[0, -1] - expected)) < 1e-9
+
+
+@needs("roadrunner")
+@pytest.mark.slow
+def test_a_model_becomes_a_program_and_a_model_again(tmp_path: Path) -> None:
+    """SBML → lift → program → SBML, both files by roadrunner."""
+    path, again = written(tmp_path, m.two_compartments()), tmp_path / "program.sbml"
+    system = integraph.lift(path, progress=False)
+    start = np.array(list(system.starts.values()))
+    program = system.program(3.0, np.stack([0.9 * start, 1.1 * start], 1))
+    program.export(again)
+    names = [program.registers.name(n) for n in range(program.inputs)]
+    outputs = [f"out{n + 1}" for n in range(program.outputs)]
+    expected = course(str(path), ["[A]", "[B]", "D"], 3.0)
+    assert np.abs(by_roadrunner(again, program, start[None], names, outputs)[0] - expected).max() < 1e-8
+    assert np.abs(program(start) - expected).max() < 1e-9
 
 
 @needs("roadrunner")

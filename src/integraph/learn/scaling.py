@@ -1,0 +1,43 @@
+"""The units of a model: columns of a table become numbers of size 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from integraph.errors import UsageError
+from integraph.numbers.arrays import Floats
+
+FURTHEST = 2.0  # that an input of the table may be from 0: a quadratic ODE squares what stands out, segment by segment
+LARGEST = 1e100  # number of a table: its square must be one, too
+
+
+class Scaling(NamedTuple):
+    """Models see (x − centre)/spread, and give (y − offset)/gain."""
+
+    centre: Floats
+    spread: Floats
+    offset: Floats
+    gain: Floats
+
+
+def standard(columns: Floats, what: str) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column; 1 for one that is constant."""
+    size = np.abs(columns).max(0)
+    if (size > LARGEST).any():
+        column = int(np.argmax(size > LARGEST))
+        raise UsageError(
+            f"column {column} of {what} has a number of size {size[column]:.3g}, whose square float64 may not hold: "
+            f"give it in other units, below {LARGEST:g}",
+            argument=what,
+        )
+    deviation = columns.std(0)
+    return columns.mean(0), np.where(deviation <= 1e-14 * size, 1.0, deviation)
+
+
+def bounded(columns: Floats, what: str) -> tuple[Floats, Floats]:
+    """The same, with a spread so large that no row is further than FURTHEST from the mean: a pixel that is nearly
+    always 0 would be large where it is not."""
+    centre, spread = standard(columns, what)
+    return centre, np.maximum(spread, np.abs(columns - centre).max(0) / FURTHEST)

@@ -1,0 +1,63 @@
+"""Systems in symbols of sympy: the same lift as of text, and sentences for what no lift has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import integraph
+from integraph.errors import SourceError, UsageError
+from integraph.frontends.dynamics import read_system
+from lazy import Lazy, needs
+
+sp: Any = Lazy("sympy")
+pytestmark = needs("sympy")
+
+
+def symbols() -> tuple[Any, ...]:
+    return (*sp.symbols("x v t g"), sp.Function("x"), sp.Function("v"))
+
+
+def test_equations_of_functions_of_time_are_those_of_symbols() -> None:
+    x, v, t, g, X, V = symbols()
+    one = read_system({x: v, v: -g * sp.sin(x) + sp.cos(t)}, parameters={"g": "1/3"})
+    equations = [sp.Eq(X(t).diff(t), V(t)), sp.Eq(V(t).diff(t), -g * sp.sin(X(t)) + sp.cos(t))]
+    other = read_system(equations, parameters={"g": "1/3"})
+    keys = read_system({X(t): V(t), V(t): -g * sp.sin(X(t)) + sp.cos(t)}, parameters={"g": "1/3"})
+    assert one.states == other.states == keys.states == ("x", "v", "t")
+    assert one.expression.steps == other.expression.steps == keys.expression.steps
+    system, text = integraph.lift(one), integraph.lift("x' = v; v' = -sin(x)/3 + cos(t)")
+    assert set(system.formulas) == set(text.formulas)
+    assert {term.value for term in system.terms} == {term.value for term in text.terms}
+
+
+def test_one_equation_is_a_system() -> None:
+    _, _, t, _, X, _ = symbols()
+    assert read_system(sp.Eq(X(t).diff(t), -X(t))).states == ("x",)
+
+
+def test_what_has_a_kink_a_jump_or_a_memory_gets_a_sentence() -> None:
+    x, _, t, g, X, _ = symbols()
+    cases = [
+        (sp.Abs(x), r"Abs\(x\): a lift needs smooth functions, and this has a kink: write sqrt"),
+        (sp.Max(x, 0), r"and this has a kink: write v \+ softplus"),
+        (sp.sign(x), r"this jumps: write tanh"),
+        (sp.floor(x), r"this jumps: write a sum of steps"),
+        (sp.Piecewise((1, x < 0), (2, True)), r"this jumps: write v \+ \(u - v\)\*sigmoid"),
+        (X(t - 1), r"x\(t - 1\) is a delay: an ODE has no delays"),
+        (g * x, r"unknown symbol g: give it a value in parameters="),
+    ]
+    for side, words in cases:
+        with pytest.raises(SourceError, match=words):
+            read_system({x: side})
+
+
+def test_other_equations_are_refused() -> None:
+    x, _, t, g, X, _ = symbols()
+    with pytest.raises(SourceError, match=r"has order 2: write x' = v"):
+        read_system([sp.Eq(X(t).diff(t, 2), -X(t))])
+    with pytest.raises(UsageError, match=r"Eq\(x\(t\)"):
+        read_system([x, -x])
+    with pytest.raises(UsageError, match="the parameter g needs a number"):
+        read_system({x: g * x}, parameters={"g": "pi"})
