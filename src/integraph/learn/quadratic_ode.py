@@ -139,8 +139,8 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
     def solution(self, x: Array, *, tolerance: float = 1e-13) -> Array:
-        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up. It can be differentiated,
-        too, which takes longer: every row chooses its own steps."""
+        """The same by the true flow, with a local error of `tolerance`; NaN where a row blows up. It can be
+        differentiated, too, which takes longer: every row chooses its own steps."""
         outputs = self.read_out(solution(self.controls(), self.start(x), tolerance=tolerance))
         return outputs[0] if jnp.ndim(x) == 1 else outputs
 
