@@ -160,7 +160,7 @@ def _check_loop(certificate: LoopCertificate, subject: Any, workers: int | None)
 
 def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | PropertyCertificate | LoopCertificate:
     """The certificate of a proof, or in a file."""
-    from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.loops.certificate import FORMAT as LOOP
     from integraph.certify.loops.certificate import LoopCertificate
     from integraph.certify.loops.search import LoopResult
@@ -188,7 +188,7 @@ def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | 
             f"{os.fspath(certificate)} is {kind}: the proof comes first, a .json file that certify, prove or loop has "
             "written, then the program or the source that it is about"
         )
-    return load_certificate(certificate)
+    return Certificate.load(certificate)
 
 
 def _computed(target: Target, certificate: PropertyCertificate) -> Network | Graph:

@@ -142,10 +142,10 @@ def _read(proof: Any) -> Any:
     """What `certify` gave, or the certificate that it wrote."""
     if proof is None:
         return None
-    from integraph.certify.certificate.certificate import Certificate, load_certificate
+    from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.proof import Proof
 
-    return proof if isinstance(proof, Proof | Certificate) else load_certificate(proof)
+    return proof if isinstance(proof, Proof | Certificate) else Certificate.load(proof)
 
 
 def _fits(subject: Subject) -> None:

@@ -2,5 +2,5 @@
 
 The check imports nothing of `certify/search`.
 
-Read `tree`, `exact_numbers`, `storage`, `certificate`, `validity`, `replay`.
+Read `tree`, `exact_values`, `sealed_document`, `certificate`, `validity`, `replay`.
 """

@@ -31,6 +31,7 @@ class Leaf:
 
 
 Tree = tuple[Split | Leaf, ...]
+Division = tuple[Split | None, ...]  # a tree whose leaves, None, have no bounds
 
 
 def leaves(tree: Tree, root: Box) -> Iterator[tuple[Box, Leaf]]:
@@ -53,3 +54,8 @@ def leaves(tree: Tree, root: Box) -> Iterator[tuple[Box, Leaf]]:
             raise ValueError(f"the tree is {len(waiting) - 1} divisions deep, more than any search makes")
     if waiting:
         raise ValueError(f"the tree ends after {len(tree)} nodes, {len(waiting)} boxes before it is complete")
+
+
+def parts(division: Division, root: Box) -> list[Box]:
+    """The parts of the root box, which they cover; ValueError where the tree does not divide this box."""
+    return [box for box, _ in leaves(tuple(Leaf(0, ()) if node is None else node for node in division), root)]

@@ -10,14 +10,26 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from integraph.certify.certificate import storage
-from integraph.certify.certificate.exact_numbers import number, pair
-from integraph.certify.certificate.tree import Leaf, Split, leaves
+from integraph.certify.certificate import sealed_document
+from integraph.certify.certificate.exact_values import (
+    box,
+    division,
+    ends,
+    nodes,
+    numbers,
+    pair,
+    pairs,
+    text,
+    texts,
+    whole,
+)
+from integraph.certify.certificate.sealed_document import SealedDocument
+from integraph.certify.certificate.tree import Division, parts
 from integraph.certify.loops.controller import Controller, ControllerGroup
 from integraph.certify.problem import Box
 from integraph.certify.statement import digest, of_program
@@ -25,7 +37,7 @@ from integraph.files import FilePath
 from integraph.program import Program
 from integraph.program.notebook import table
 from integraph.program.summary import at_point, inputs_in
-from integraph.text import clean, counted
+from integraph.text import counted
 
 if TYPE_CHECKING:
     from integraph.certify.loops.loop import Loop
@@ -48,8 +60,6 @@ FIELDS = (
 LONGEST, FINEST, HIGHEST, STEEPEST = 10_000, 16, 24, 8  # characters; halvings of a period; order; degree
 PROVED, REFUTED = "proved", "refuted"
 
-Parts = tuple[Split | None, ...]  # in preorder; None is a cell
-
 
 @dataclass(frozen=True, slots=True)
 class CertifiedStep:
@@ -64,7 +74,7 @@ Path = tuple[tuple[CertifiedStep, ...], ...]  # the steps of every period
 
 
 @dataclass(frozen=True, slots=True)
-class LoopCertificate:
+class LoopCertificate(SealedDocument):
     """Every start in the box meets the specification, as the cells prove; or the box is one start, which does not."""
 
     loop: str  # a hash
@@ -72,30 +82,20 @@ class LoopCertificate:
     spec: str
     status: str
     box: Box
-    tree: Parts
+    tree: Division
     degrees: tuple[int, ...]
     cells: tuple[Path, ...]
     disturbance: tuple[float, ...] = ()  # constants with which the start fails; none if it does with all
-    seal: str = ""
 
     @property
     def parts(self) -> list[Box]:
         """The cells, which cover the box; a ValueError where the tree does not divide it."""
-        tree = tuple(Leaf(0, ()) if node is None else node for node in self.tree)
-        return [box for box, _ in leaves(tree, self.box)]
+        return parts(self.tree, self.box)
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """Nothing: formulas and nets are computed as they are."""
         return ()
-
-    def sealed(self) -> LoopCertificate:
-        return replace(self, seal=hashlib.sha256(_text(self, "").encode()).hexdigest())
-
-    @property
-    def intact(self) -> bool:
-        """Whether the seal matches the contents."""
-        return self.seal == self.sealed().seal
 
     def claim(self) -> str:
         """What is proved, in words."""
@@ -107,40 +107,32 @@ class LoopCertificate:
         where = inputs_in(np.array(self.box.low), np.array(self.box.high), self.states)
         return f"{self.spec}, for all starts {where}"
 
-    def __str__(self) -> str:
-        return _text(self, self.seal)
-
     def _repr_html_(self) -> str:
         if wrong := fault(self):
             return table("Loop certificate", [("status", f"unknown: {wrong}")])
         rows = [
             ("status", self.status), ("claim", self.claim()), ("cells", f"{len(self.cells):,}"), ("loop", self.loop),
-            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: it does NOT match the contents"),
+            self._seal_row,
         ]  # fmt: skip
         return table("Loop certificate", rows)
 
     @staticmethod
     def load(path: FilePath) -> LoopCertificate:
         """From a file that `save` wrote; a FileError if a byte of it was altered."""
-        return storage.load(path, parse)
+        return sealed_document.load(path, parse)
 
-    def save(self, path: FilePath) -> None:
-        """Write the JSON file, whole or not at all."""
-        storage.save(path, str(self))
+    def _contents(self) -> dict[str, Any]:
+        values = (
+            FORMAT, VERSION, self.loop, list(self.states), self.spec, self.status, *ends(self.box), nodes(self.tree),
+            list(self.degrees), [[[_step(step) for step in steps] for steps in path] for path in self.cells],
+            pairs(self.disturbance),
+        )  # fmt: skip
+        return dict(zip(FIELDS, values, strict=True))
 
 
 def parse(data: bytes) -> LoopCertificate:
     """Parse exactly what `str` writes, or raise a ValueError."""
-    given = storage.document(data, FORMAT, VERSION, FIELDS)
-    try:
-        certificate = _decoded(given)
-    except (TypeError, KeyError, IndexError, OverflowError, RecursionError, ValueError) as error:
-        raise ValueError(f"it is malformed: {error}") from None
-    if str(certificate).encode() != data or not certificate.intact:
-        raise ValueError("its checksum does not match its contents: it was altered")
-    if wrong := fault(certificate):
-        raise ValueError(wrong)
-    return certificate
+    return sealed_document.parsed(data, FORMAT, VERSION, FIELDS, _decoded, fault)
 
 
 def fault(certificate: LoopCertificate) -> str:
@@ -184,56 +176,28 @@ def _need(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _text(certificate: LoopCertificate, seal: str) -> str:
-    values = (
-        FORMAT, VERSION, certificate.loop, list(certificate.states), certificate.spec, certificate.status,
-        *_ends(certificate.box), [0 if node is None else [node.axis, pair(node.at)] for node in certificate.tree],
-        list(certificate.degrees),
-        [[[_step(step) for step in steps] for steps in path] for path in certificate.cells],
-        [pair(x) for x in certificate.disturbance],
-    )  # fmt: skip
-    return json.dumps({**dict(zip(FIELDS, values, strict=True)), "seal": seal}, separators=(",", ":"))
-
-
 def _step(step: CertifiedStep) -> list[Any]:
-    return [step.halvings, step.order, *_ends(step.box)]
-
-
-def _ends(box: Box) -> list[Any]:
-    return [[pair(x) for x in side] for side in (box.low, box.high)]
+    return [step.halvings, step.order, *ends(step.box)]
 
 
 def _decoded(given: dict[str, Any]) -> LoopCertificate:
-    texts = [given[name] for name in ("loop", "spec", "status", "seal")] + given["states"]
-    _need(all(isinstance(text, str) and text == clean(text) for text in texts), "one of its texts is malformed")
-    tree = tuple(None if node == 0 else Split(_whole(node[0]), number(node[1])) for node in given["tree"])
     cells = tuple(tuple(tuple(map(_read_step, steps)) for steps in path) for path in given["cells"])
-    box, degrees = _read_box(given["low"], given["high"]), tuple(map(_whole, given["degrees"]))
-    held = tuple(map(number, given["disturbance"]))
     return LoopCertificate(
-        given["loop"], tuple(given["states"]), given["spec"], given["status"], box, tree, degrees, cells, held,
-        given["seal"],
+        text(given["loop"]), texts(given["states"]), text(given["spec"]), text(given["status"]),
+        box(given["low"], given["high"]), division(given["tree"]), tuple(map(whole, given["degrees"])), cells,
+        numbers(given["disturbance"]), seal=text(given["seal"]),
     )  # fmt: skip
 
 
 def _read_step(given: Any) -> CertifiedStep:
     halvings, order, low, high = given
-    return CertifiedStep(_whole(halvings), _whole(order), _read_box(low, high))
-
-
-def _read_box(low: Any, high: Any) -> Box:
-    return Box(tuple(map(number, low)), tuple(map(number, high)))
-
-
-def _whole(given: Any) -> int:
-    _need(type(given) is int, f"{given!r:.60} is not an integer")
-    return int(given)
+    return CertifiedStep(whole(halvings), whole(order), box(low, high))
 
 
 def loop_digest(loop: Loop) -> str:
     """SHA-256 over plant, controller, period, number of periods and disturbances."""
     acts, w = loop.controller, loop.disturbance
-    noise = [] if w is None else [list(w.names), *([pair(x) for x in side.tolist()] for side in (w.low, w.high))]
+    noise = [] if w is None else [list(w.names), *(pairs(side.tolist()) for side in (w.low, w.high))]
     parts = acts.parts if isinstance(acts, ControllerGroup) else (acts,)
     head = [
         list(loop.states), list(loop.inputs), digest(loop.expression), [_controller(part) for part in parts],
@@ -244,8 +208,8 @@ def loop_digest(loop: Loop) -> str:
 
 def _controller(acts: Controller) -> list[Any]:
     source = of_program(acts.source) if isinstance(acts.source, Program) else digest(acts.source)
-    ends = () if acts.limits is None else (acts.limits.low, acts.limits.high)
-    limits = [[pair(x) for x in side.tolist()] for side in ends]
+    clipped = () if acts.limits is None else (acts.limits.low, acts.limits.high)
+    limits = [pairs(side.tolist()) for side in clipped]
     readings = None if acts.readings is None else digest(acts.readings)
-    scaling = [[pair(x) for x in side.tolist()] for side in (acts.scale, acts.offset)]
+    scaling = [pairs(side.tolist()) for side in (acts.scale, acts.offset)]
     return [source, scaling, limits, readings]

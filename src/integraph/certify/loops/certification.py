@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from integraph.certify.certificate.replay import CertificateFault, Run
-from integraph.certify.certificate.tree import Split
+from integraph.certify.certificate.tree import Division, Split
 from integraph.certify.loops.box_kernels import enclose
 from integraph.certify.loops.certificate import (
     FINEST,
@@ -21,7 +21,6 @@ from integraph.certify.loops.certificate import (
     REFUTED,
     CertifiedStep,
     LoopCertificate,
-    Parts,
     Path,
     loop_digest,
 )
@@ -106,7 +105,7 @@ def _paths(work: PathWork, jobs: list[tuple[Cell, int]], run: Run) -> tuple[Path
     return tuple(taken)
 
 
-def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Parts, list[Cell]]:
+def _divisions(low: Floats, high: Floats, cells: list[Cell]) -> tuple[Division, list[Cell]]:
     """How a box was bisected into cells, in preorder, and the cells in that order."""
     if len(cells) == 1:
         return (None,), cells

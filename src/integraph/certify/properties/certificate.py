@@ -7,18 +7,28 @@ the program is from its source, too, as text.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from integraph.certify.certificate import certificate as closeness_certificate
-from integraph.certify.certificate import storage
-from integraph.certify.certificate.exact_numbers import number, pair
-from integraph.certify.certificate.tree import Leaf, Split, leaves
+from integraph.certify.certificate import sealed_document
+from integraph.certify.certificate.exact_values import (
+    box,
+    division,
+    ends,
+    nodes,
+    number,
+    numbers,
+    pair,
+    pairs,
+    text,
+    texts,
+    whole,
+)
+from integraph.certify.certificate.sealed_document import SealedDocument
+from integraph.certify.certificate.tree import Division, parts
 from integraph.certify.problem import Box, Point
 from integraph.certify.properties.encoding import decoded, encoded
 from integraph.files import FilePath
@@ -32,8 +42,6 @@ HASH = 200  # characters of a hash
 DEGREES = (1, 2)  # of the checker's polynomials
 FIELDS = ("format", "version", "source", "program", "delta", "closeness", "assumed", "degree", "cases", "case", "point")
 
-Parts = tuple[Split | None, ...]  # in preorder; None is a leaf
-
 
 @dataclass(frozen=True, slots=True)
 class DividedCase:
@@ -41,17 +49,16 @@ class DividedCase:
 
     box: Box
     stated: Property
-    tree: Parts
+    tree: Division
 
     @property
     def parts(self) -> list[Box]:
         """The leaves, which cover the box; a ValueError where the tree does not divide it."""
-        tree = tuple(Leaf(0, ()) if node is None else node for node in self.tree)
-        return [box for box, _ in leaves(tree, self.box)]
+        return parts(self.tree, self.box)
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyCertificate:
+class PropertyCertificate(SealedDocument):
     """Every case is proved on its leaves; or, with a point, case number `case` fails there. `program` is the hash of a
     program whose outputs are within `delta` of the source, as `closeness` proves; empty for a source itself."""
 
@@ -64,19 +71,10 @@ class PropertyCertificate:
     cases: tuple[DividedCase, ...]
     case: int
     point: Point | None
-    seal: str = ""
 
     @property
     def status(self) -> str:
         return "proved" if self.point is None else "refuted"
-
-    def sealed(self) -> PropertyCertificate:
-        return replace(self, seal=hashlib.sha256(_text(self, "").encode()).hexdigest())
-
-    @property
-    def intact(self) -> bool:
-        """Whether the seal matches the contents."""
-        return self.seal == self.sealed().seal
 
     def claim(self, names: tuple[str, ...] = ()) -> str:
         """What is proved, in words."""
@@ -88,9 +86,6 @@ class PropertyCertificate:
         more = f", and {counted(len(self.cases) - 1, 'more case')}" if len(self.cases) > 1 else ""
         return f"{one.stated} for {where}{more}{of}"
 
-    def __str__(self) -> str:
-        return _text(self, self.seal)
-
     def _repr_html_(self) -> str:
         if wrong := fault(self):
             return table("Property certificate", [("status", f"unknown: {wrong}")])
@@ -98,32 +93,27 @@ class PropertyCertificate:
         rows = [
             ("status", self.status), ("claim", self.claim()), ("boxes", f"{count:,}"),
             ("source", self.source), *([("program", self.program)] if self.program else []),
-            ("seal", self.seal if self.intact else f"{self.seal or 'none'}: it does NOT match the contents"),
+            self._seal_row,
         ]  # fmt: skip
         return table("Property certificate", rows)
 
     @staticmethod
     def load(path: FilePath) -> PropertyCertificate:
         """From a file that `save` wrote; a FileError if a byte of it was altered."""
-        return storage.load(path, parse)
+        return sealed_document.load(path, parse)
 
-    def save(self, path: FilePath) -> None:
-        """Write the JSON file, whole or not at all."""
-        storage.save(path, str(self))
+    def _contents(self) -> dict[str, Any]:
+        values = (
+            FORMAT, VERSION, self.source, self.program, pair(self.delta), self.closeness, list(self.assumed),
+            self.degree, [_case(one) for one in self.cases], self.case,
+            None if self.point is None else pairs(self.point),
+        )  # fmt: skip
+        return dict(zip(FIELDS, values, strict=True))
 
 
 def parse(data: bytes) -> PropertyCertificate:
     """Parse exactly what `str` writes, or raise a ValueError."""
-    given = storage.document(data, FORMAT, VERSION, FIELDS)
-    try:
-        certificate = _decoded(given)
-    except (TypeError, KeyError, IndexError, OverflowError, RecursionError, ValueError) as error:
-        raise ValueError(f"it is malformed: {error}") from None
-    if str(certificate).encode() != data or not certificate.intact:
-        raise ValueError("its checksum does not match its contents: it was altered")
-    if wrong := fault(certificate):
-        raise ValueError(wrong)
-    return certificate
+    return sealed_document.parsed(data, FORMAT, VERSION, FIELDS, _decoded, fault)
 
 
 def fault(certificate: PropertyCertificate) -> str:
@@ -165,19 +155,8 @@ def _need(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _text(certificate: PropertyCertificate, seal: str) -> str:
-    point = certificate.point
-    values = (
-        FORMAT, VERSION, certificate.source, certificate.program, pair(certificate.delta), certificate.closeness,
-        list(certificate.assumed), certificate.degree, [_case(one) for one in certificate.cases], certificate.case,
-        None if point is None else [pair(x) for x in point],
-    )  # fmt: skip
-    return json.dumps({**dict(zip(FIELDS, values, strict=True)), "seal": seal}, separators=(",", ":"))
-
-
 def _case(one: DividedCase) -> list[Any]:
-    ends = [[pair(x) for x in side] for side in (one.box.low, one.box.high)]
-    return [*ends, encoded(one.stated), [0 if node is None else [node.axis, pair(node.at)] for node in one.tree]]
+    return [*ends(one.box), encoded(one.stated), nodes(one.tree)]
 
 
 def _decoded(given: dict[str, Any]) -> PropertyCertificate:
@@ -185,20 +164,12 @@ def _decoded(given: dict[str, Any]) -> PropertyCertificate:
         _need(isinstance(given[name], str), f"{name} is not a text")
     point = given["point"]
     return PropertyCertificate(
-        given["source"], given["program"], number(given["delta"]), given["closeness"],
-        closeness_certificate.texts(given["assumed"]), _whole(given["degree"]), tuple(map(_read_case, given["cases"])),
-        _whole(given["case"]), None if point is None else tuple(map(number, point)),
-        closeness_certificate.texts([given["seal"]])[0],
+        given["source"], given["program"], number(given["delta"]), given["closeness"], texts(given["assumed"]),
+        whole(given["degree"]), tuple(map(_read_case, given["cases"])), whole(given["case"]),
+        None if point is None else numbers(point), seal=text(given["seal"]),
     )  # fmt: skip
 
 
 def _read_case(given: Any) -> DividedCase:
     low, high, stated, tree = given
-    box = Box(tuple(map(number, low)), tuple(map(number, high)))
-    nodes = tuple(None if node == 0 else Split(_whole(node[0]), number(node[1])) for node in tree)
-    return DividedCase(box, decoded(stated), nodes)
-
-
-def _whole(given: Any) -> int:
-    _need(type(given) is int, f"{given!r:.60} is not an integer")
-    return int(given)
+    return DividedCase(box(low, high), decoded(stated), division(tree))

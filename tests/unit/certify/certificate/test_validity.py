@@ -27,8 +27,7 @@ from hostile_certificates import (
     places,
     sealed,
 )
-from integraph.certify.certificate import certificate as certificates
-from integraph.certify.certificate import tree, validity
+from integraph.certify.certificate import sealed_document, tree, validity
 from integraph.certify.certificate.certificate import Certificate, parse
 from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
@@ -189,7 +188,7 @@ def test_a_tree_too_deep_for_memory_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_more_than_can_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = parse(sealed(of_network()[2]))
     found.save(tmp_path / "proof.json")
-    monkeypatch.setattr(certificates, "LARGEST", 100)
+    monkeypatch.setattr(sealed_document, "LARGEST", 100)
     with pytest.raises(FileError, match="more than the limit of 100"):
         found.save(tmp_path / "other.json")
     assert not (tmp_path / "other.json").exists()
