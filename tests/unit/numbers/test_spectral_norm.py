@@ -57,6 +57,19 @@ def shrunk() -> bool:
         return bool(spectral_norm(W) >= np.sqrt(12.0))
 
 
+def lossy() -> bool:
+    """A product that is half of what it is, and says so."""
+    W, product = np.random.default_rng(0).standard_normal((6, 4)), module._product
+
+    def half(A: Floats, B: Floats) -> tuple[Floats, float]:
+        whole, lost = product(A, B)
+        return 0.5 * whole, lost + 0.5 * float(np.linalg.norm(whole, 2))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_product", half)
+        return bool(spectral_norm(W) >= np.linalg.norm(W, 2))
+
+
 def rank_one() -> bool:
     """Where the Frobenius norm is the norm."""
     columns = (np.random.default_rng(n).standard_normal((7, 1)) for n in range(60))
@@ -95,11 +108,15 @@ def grams() -> bool:
 
 
 CASES: dict[str, Callable[[], bool]] = {
-    "shrunk": shrunk, "rank one": rank_one, "subnormal": subnormal, "products": products, "grams": grams,
+    "shrunk": shrunk, "lossy": lossy, "rank one": rank_one, "subnormal": subnormal, "products": products,
+    "grams": grams,
 }  # fmt: skip
 FAULTS = {
     "vectors taken for orthogonal": ("math.sqrt(1.0 - away)", "1.0", "shrunk"),
     "half of how far they are from it": ("math.sqrt(1.0 - away)", "math.sqrt(1.0 - 0.4 * away)", "shrunk"),
+    "a product that is taken for exact": (
+        "product.T @ product, product)) + lost)", "product.T @ product, product)))", "lossy",
+    ),
     "a Frobenius norm that is too small": ("frobenius = UP * float", "frobenius = (2 - UP) * float", "rank one"),
     "a power of two to nearest": (
         "math.nextafter(math.ldexp(norm, exponent), math.inf)", "math.ldexp(norm, exponent)", "subnormal",

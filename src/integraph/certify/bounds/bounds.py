@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SHOWN = 8  # outputs in a text
 DIGITS = 9  # of a number there
+ROUNDING = 2.0**-40  # of the size of bounds: what is narrower is not divided, and exact as far as gaps go
 
 
 class Ending(Enum):
@@ -67,11 +69,11 @@ class Bounds:
     @property
     @quiet
     def gap(self) -> Floats:
-        """How much of the attained width the bounds exceed it by, on the side where that is more; 0 is exact, ∞ where
-        nothing is known."""
+        """How much of the attained width the bounds exceed it by, on the side where that is more; 0 is exact, up to
+        rounding, and ∞ where nothing is known."""
         attained = self.attained_high - self.attained_low
         excess = np.maximum(self.high - self.attained_high, self.attained_low - self.low)
-        share = np.where(excess <= 0, 0.0, excess / np.maximum(attained, 0.0))
+        share = np.where((excess <= 0) | rounded(self.low, self.high), 0.0, excess / np.maximum(attained, 0.0))
         return np.where(np.isnan(share), np.inf, share)
 
     @cached_property
@@ -104,7 +106,7 @@ class Bounds:
         """Of an output: low, high, the values attained, and the gap. Bounds are rounded outwards and values inwards, so
         that what is printed holds too."""
         attained = ("none", "none")
-        if self.attained_low[n] <= self.attained_high[n]:
+        if self.attained_low[n] < np.inf:
             attained = above(self.attained_low[n], DIGITS), below(self.attained_high[n], DIGITS)
         return below(self.low[n], DIGITS), above(self.high[n], DIGITS), *attained, f"{self.gap[n]:.2g}"
 
@@ -118,3 +120,8 @@ class Bounds:
         return "\n".join([*lines, self.foot])
 
     __repr__ = __str__
+
+
+def rounded(low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Where bounds are as close as rounding leaves them: those of a constant, or of a point."""
+    return np.asarray(high - low < ROUNDING * np.maximum(np.abs(low), np.abs(high)))

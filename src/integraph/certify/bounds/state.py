@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from integraph.certify.bounds.bounds import Ending
+from integraph.certify.bounds.bounds import Ending, rounded
 from integraph.certify.bounds.cells import Cells, Ends, Source, batches, joined
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import quiet
@@ -49,9 +49,11 @@ class State:
 
     @quiet
     def excess(self) -> Floats:
-        """Of each cell the largest share of the width by which its bounds exceed the values seen."""
+        """Of each cell the largest share of the width by which its bounds exceed the values seen; what is rounding
+        exceeds nothing."""
         width = np.maximum(self.peak - self.dip, np.finfo(float).tiny)
         over = np.maximum(self.cells.most - self.peak, self.dip - self.cells.least) / width
+        over = np.where(rounded(self.cells.least, self.cells.most), 0.0, over)
         result: Floats = np.where(np.isnan(over), np.inf, over).max(1)
         return result
 

@@ -10,6 +10,7 @@ import pytest
 
 import integraph
 from integraph import Graph
+from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.graph_models import graph_models
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.lines import families
@@ -95,3 +96,15 @@ def test_lines_over_ranges_on_which_derivatives_overflow(name: str) -> None:
             with np.errstate(all="ignore"):
                 assert (drawn.low_slope * at + drawn.low <= value + 1e-12).all()
                 assert (drawn.high_slope * at + drawn.high >= value - 1e-12).all()
+
+
+@pytest.mark.parametrize(("formula", "box"), [("0.1*(x + 1) - 0.1*x, sin(3*x)", (0, 1)), ("0.1*x + 0.1", [(0.5, 0.5)])])
+def test_rounding_is_not_divided(formula: str, box: object) -> None:
+    """Of a constant, or at a point, nothing is left but rounding: that is no gap, and takes no more than one pass."""
+    bounds = integraph.bound(formula, box, gap=0.01, progress=False)
+    assert bounds.ending is Ending.GAP
+    assert bounds.cells <= 64
+    assert bounds.gap[0] == 0
+    assert 0 < bounds.width[0] < 1e-13
+    assert "none" not in str(bounds)
+    assert bounds.low[0] <= bounds.attained_low[0] <= bounds.high[0]
