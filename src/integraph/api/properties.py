@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.bounds import computable, in_double
-from integraph.api.certificates import certify
+from integraph.api.certificates import certify, parsed_certificate
 from integraph.api.flow_maps import is_lifted
 from integraph.api.origin import check_options, is_learned, outputs, target_of
 from integraph.clock import now
 from integraph.errors import UsageError
+from integraph.files import FilePath
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.frontends.files import VNNLIB
 from integraph.frontends.property import vnnlib
@@ -44,7 +45,7 @@ def prove(
     box: ArrayLike | None = None,
     *,
     compiled_from: Any = None,
-    closeness: Proof | Certificate | None = None,
+    closeness: Proof | Certificate | FilePath | None = None,
     seconds: float = 60.0,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -61,10 +62,11 @@ def prove(
 
     `source` is a network, a formula or a graph, given as to `compile`, or a program. Of a program the property is
     proved of what it was `compiled_from` (left out where that was a formula), with all outputs off by as much as the
-    program may be: by the proof `closeness`, or by one that `certify` makes now. A program that was learned has no
-    source: the property is proved of its own flow, without a certificate. The search takes so many `seconds` at most,
-    and Ctrl-C keeps what is proved: the result lists the boxes that are open. `workers` processes share the work (one
-    for each core, when it takes longer than a second), or the dask cluster of a `scheduler`.
+    program may be: by the proof `closeness`, or a certificate of it, which is checked, or by a proof that `certify`
+    makes now. A program that was learned has no source: the property is proved of its own flow, without a certificate.
+    The search takes so many `seconds` at most, and Ctrl-C keeps what is proved: the result lists the boxes that are
+    open. `workers` processes share the work (one for each core, when it takes longer than a second), or the dask
+    cluster of a `scheduler`.
     """
     from integraph.certify.properties.proof import prove as search
 
@@ -109,7 +111,7 @@ def prove(
                 workers=workers,
                 scheduler=scheduler,
             )
-        near = _closeness(program, whole, closeness)
+        near = _closeness(program, target, whole, closeness, workers)
     left = max(seconds - (now() - begun), LAST * seconds)
     return search(computed, cases, text, near, left, progress, names.called, workers, scheduler)
 
@@ -118,7 +120,7 @@ def _of_program(
     property: Any,
     program: Program,
     box: ArrayLike | None,
-    closeness: Proof | Certificate | None,
+    closeness: Proof | Certificate | FilePath | None,
     seconds: float,
     progress: bool,
     workers: int | None,
@@ -189,18 +191,36 @@ def _only_linear(cases: tuple[Case, ...]) -> None:
         )
 
 
-def _closeness(program: Program, box: Interval, given: Proof | Certificate) -> Closeness:
-    """How far the program is from its source, proved on the box."""
+def _closeness(
+    program: Program, target: Target, box: Interval, given: Proof | Certificate | FilePath, workers: int | None
+) -> Closeness:
+    """How far the program is from its source, proved on the box. A certificate may come from anyone: it is checked."""
     from integraph.certify.certificate.certificate import Certificate
+    from integraph.certify.certificate.replay import check
+    from integraph.certify.proof import Proof
     from integraph.certify.properties.proof import Closeness
+    from integraph.certify.search.work import shared
+    from integraph.certify.statement import digests
 
-    certificate = given if isinstance(given, Certificate) else given.certificate
-    if certificate is None or not math.isfinite(certificate.upper):
-        why = "" if isinstance(given, Certificate) else f": {given.reason or given.status}"
+    proof = given if isinstance(given, Proof) else None
+    certificate = parsed_certificate(given) if proof is None else proof.certificate
+    if certificate is None or (isinstance(certificate, Certificate) and not math.isfinite(certificate.upper)):
+        why = "" if proof is None else f": {proof.reason or proof.status}"
         raise UsageError(f"how far the program is from its source is not proved{why}", argument="closeness")
+    if not isinstance(certificate, Certificate):
+        raise UsageError(
+            "it is no proof of how far a program is from its source, which certify makes", argument="closeness"
+        )
+    for stated, own, what in zip(
+        (certificate.program, certificate.target), digests(program, target), ("program", "source"), strict=True
+    ):
+        if stated != own:
+            raise UsageError(f"it is a proof about another {what}: leave it out, and it is made", argument="closeness")
     low, high = (list(ends) for ends in (certificate.box.low, certificate.box.high))
     if len(low) != program.inputs or (box.low < low).any() or (box.high > high).any():
         raise UsageError(
             "the program is proved to be close to its source on another box: prove it on this one", argument="closeness"
         )
+    if proof is None and not (checked := check(certificate, program, target, shared(workers))):
+        raise UsageError(f"the certificate does not hold: {checked.reason}", argument="closeness")
     return Closeness(program, certificate)

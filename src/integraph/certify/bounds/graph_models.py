@@ -152,9 +152,14 @@ def outside(node: Node, known: Sequence[Interval]) -> Flags | None:
         return _zero(known[1])
     if node.op == "variable_power":
         return known[0].low <= 0
+    edges = domain(node)
+    return None if edges is None else (known[0].low < edges[0]) | (known[0].high > edges[1])
+
+
+def domain(node: Node) -> tuple[float, float] | None:
+    """Where an operation of one argument is defined, or None where that is everywhere, but for poles."""
     rational = node.op == "power" and node.data[0].denominator != 1
-    domain = (0.0, math.inf) if rational else DOMAINS.get(node.op)
-    return None if domain is None else (known[0].low < domain[0]) | (known[0].high > domain[1])
+    return (0.0, math.inf) if rational else DOMAINS.get(node.op)
 
 
 def _zero(x: Interval) -> Flags:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.bounds.ranges import propagation
-from integraph.certify.bounds.graph_models import PARTIAL, outside
+from integraph.certify.bounds.graph_models import PARTIAL, domain, outside
 from integraph.certify.bounds.program_models import program_models, segment_forms
 from integraph.certify.enclosure.closed_forms import enclose
 from integraph.certify.problem import Unprovable
@@ -163,6 +163,9 @@ def _computed(node: Node, args: list[Any]) -> Any:
     if node.op == "constant":
         assert node.value is not None
         return _each(_near if node.data == ROUNDED else arb, node.value)
+    if (edges := domain(node)) is not None:
+        low, high = edges
+        args = [_each(lambda v: v if low <= v <= high else ranges.UNKNOWN, args[0])]
     if node.op == "power":
         return _each(lambda v: fixed_power(v, node.data[0]), args[0])
     if node.op == "leaky_relu":

@@ -66,10 +66,13 @@ class Algebraic:
         values, off = self.derivative(order, np.stack([low, high]))
         least, most = (values - off).min(0), (values + off).max(0)
         if self.turns:
-            for at, value, error in _turning_points(self, order):
-                inside = (low <= at) & (at <= high)
-                least = np.where(inside, np.minimum(least, value - error), least)
-                most = np.where(inside, np.maximum(most, value + error), most)
+            at, below, above = _turning_points(self, order)
+            first, last = np.searchsorted(at, low, "left"), np.searchsorted(at, high, "right")
+            inside = first < last
+            level = np.log2(np.maximum(last - first, 1)).astype(np.int64)
+            ends = np.where(inside, first, 0), np.where(inside, last - 2**level, 0)  # two stretches that cover all
+            least = np.minimum(least, np.where(inside, np.minimum(*(below[level, end] for end in ends)), np.inf))
+            most = np.maximum(most, np.where(inside, np.maximum(*(above[level, end] for end in ends)), -np.inf))
         return least, most
 
 
@@ -107,8 +110,10 @@ def _derived(f: Algebraic, order: int) -> Polynomial:
 
 
 @cache
-def _turning_points(f: Algebraic, order: int) -> tuple[tuple[float, float, float], ...]:
-    """Where f^(order + 1) changes its sign, the value of f^(order) there, and its error."""
+def _turning_points(f: Algebraic, order: int) -> tuple[Floats, Floats, Floats]:
+    """Where f^(order + 1) changes its sign, in order, and the least and the largest value of f^(order) at the 2^n of
+    these points from each on, errors included: row n, and ∞ where there are not so many. Where a derivative is rounding
+    alone there are thousands."""
     x = np.arange(-WINDOW, WINDOW + STEP, STEP)
     x = x[(f.domain[0] < x) & (x < f.domain[1])]
     slopes = f.derivative(order + 1, x)[0]
@@ -120,7 +125,17 @@ def _turning_points(f: Algebraic, order: int) -> tuple[tuple[float, float, float
         left = np.sign(f.derivative(order + 1, middle)[0]) == sign
         low, high = np.where(left, middle, low), np.where(left, high, middle)
     value, error = f.derivative(order, high)
-    return tuple(zip(high.tolist(), value.tolist(), error.tolist(), strict=True))
+    return high, -_largest_of_stretches(error - value), _largest_of_stretches(value + error)
+
+
+def _largest_of_stretches(values: Floats) -> Floats:
+    """Row n has the largest of the 2^n values from each on, padded with ∞."""
+    rows = [values if len(values) else np.full(1, np.inf)]
+    while 2 ** len(rows) <= len(values):
+        half = 2 ** (len(rows) - 1)
+        longer = np.maximum(rows[-1][:-half], rows[-1][half:])
+        rows.append(np.concatenate([longer, np.full(half, np.inf)]))
+    return np.stack(rows)
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -41,6 +41,29 @@ def test_a_value_is_attained_only_where_there_is_one() -> None:
         assert sign * (value[0] - float(mpmath.mpf(point[0, 0]) ** mpmath.mpf(point[0, 1]))) >= 0
 
 
+@pytest.mark.parametrize(
+    ("formula", "low", "high"),
+    [
+        ("asin(x)", 1.0, 1 + 1e-12),
+        ("acosh(x)", 1 - 1e-13, 1.0),
+        ("sqrt(1 - x)", 1.0, 1 + 1e-12),
+        ("(1 - x)^(1/3)", 1.0, 1 + 1e-12),
+        ("tanh(acos(-x))", -1 - 1e-12, -1.0),
+    ],
+)
+def test_a_box_that_reaches_over_the_edge_of_a_domain_by_little(formula: str, low: float, high: float) -> None:
+    bounds = integraph.bound(formula, (low, high))
+    assert np.isinf(bounds.low).all()
+    assert np.isinf(bounds.high).all()
+
+
+def test_nothing_is_attained_beyond_the_edge_of_a_domain() -> None:
+    """The argument is less than −1 by 1e-160 everywhere, which no enclosure of it shows."""
+    bounds = integraph.bound("acos(x/(1e-160 - x))", (0.5, 1))
+    assert np.isinf(bounds.low).all()
+    assert np.isnan(bounds.lowest).all()
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("inputs", [1, 2, 16])
 def test_the_largest_box_of_all(inputs: int) -> None:

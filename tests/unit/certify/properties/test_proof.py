@@ -7,6 +7,7 @@ import multiprocessing
 import time
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import integraph
 from integraph import Network
 from integraph.certify.bounds.cells import bounded
+from integraph.certify.certificate.tree import Leaf
 from integraph.certify.properties import search
 from integraph.certify.properties.margins import margins
 from integraph.certify.properties.replay import leaf
@@ -285,6 +287,30 @@ def test_programs() -> None:
     small = integraph.certify(program, net, box=(0, 0.1))
     with pytest.raises(UsageError, match="another box"):
         integraph.prove("y0 <= 2", program, BOX, compiled_from=net, closeness=small)
+
+
+def test_a_distance_is_that_of_this_program_and_this_source(tmp_path: Path) -> None:
+    """A proof about something else says nothing, and a certificate may come from anyone."""
+    net, other = (random_network((2, 4, 1), "tanh", seed=seed) for seed in (1, 2))
+    program, another = (integraph.compile(one, box=BOX) for one in (net, other))
+    proof = integraph.certify(program, net, box=BOX)
+    with pytest.raises(UsageError, match="about another program"):
+        integraph.prove("y0 <= 9", another, BOX, compiled_from=net, closeness=proof)
+    with pytest.raises(UsageError, match="about another source"):
+        integraph.prove("y0 <= 9", program, BOX, compiled_from=other, closeness=proof)
+    certificate = proof.certificate
+    assert certificate is not None
+    certificate.save(tmp_path / "distance.json")
+    from_file = integraph.prove("y0 <= 9", program, BOX, compiled_from=net, closeness=tmp_path / "distance.json")
+    assert from_file.status == "proved"
+    assert from_file.delta == certificate.upper
+    less = certificate.upper / 4
+    forged = replace(certificate, upper=less, lower=0.0, point=None, tree=(Leaf(64, (less,)),)).sealed()
+    with pytest.raises(UsageError, match="does not hold: on leaf 1"):
+        integraph.prove("y0 <= 9", program, BOX, compiled_from=net, closeness=forged)
+    property_proof = integraph.prove("y0 <= 9", net, BOX)
+    with pytest.raises(UsageError, match="which certify makes"):
+        integraph.prove("y0 <= 9", program, BOX, compiled_from=net, closeness=property_proof.certificate)
 
 
 def test_a_program_of_a_formula_knows_its_source() -> None:

@@ -13,7 +13,7 @@ from integraph.numbers.models import functions
 from integraph.numbers.models.elementary_functions import Power, Smooth
 from integraph.numbers.models.functions import apply, chebyshev, interval_of, kink
 from integraph.numbers.models.models import Models, of_cells
-from integraph.numbers.models.smooth_functions import SMOOTH
+from integraph.numbers.models.smooth_functions import SMOOTH, Algebraic, _turning_points
 from model_rows import MP, outside, random_point, random_rows, values
 from model_truth import POWERS as EXPONENTS
 from model_truth import TRUTH as FUNCTION_TRUTH
@@ -86,6 +86,22 @@ def test_ranges_of_derivatives(name: str, order: int) -> None:
         assert top >= max(sampled) - error * (1 + size)
         steps = max((abs(s - t) for s, t in itertools.pairwise(sampled)), default=0)
         assert top - bottom <= max(sampled) - min(sampled) + steps + 1e-4 * (1 + size) + error * (1 + size)
+
+
+@pytest.mark.parametrize("name", [name for name, f in SMOOTH.items() if isinstance(f, Algebraic) and f.turns])
+def test_ranges_of_derivatives_hold_every_turning_point_inside(name: str) -> None:
+    """One by one. Where gelu_tanh is 0 or x to the last bit, thousands of them are rounding."""
+    f, rng = SMOOTH[name], np.random.default_rng(len(name))
+    assert isinstance(f, Algebraic)
+    low, high = within(name, low := 10 * rng.normal(size=40), low + 10.0 ** rng.uniform(-4, 1.5, 40))
+    for order in range(3):
+        turns, below, above = _turning_points(f, order)
+        least, most = f.extremes(order, low, high)
+        values, off = f.derivative(order, np.stack([low, high]))
+        for a, b, bottom, top, ends, error in zip(low, high, least, most, values.T, off.T, strict=True):
+            inside = (a <= turns) & (turns <= b)
+            assert bottom == min([*(ends - error), *below[0][: len(turns)][inside]])
+            assert top == max([*(ends + error), *above[0][: len(turns)][inside]])
 
 
 @mostly_slow("name", FUNCTIONS, quick=5)
