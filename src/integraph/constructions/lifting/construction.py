@@ -75,13 +75,16 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
         except KeyboardInterrupt:  # variants may not have been tried
             if best.variant is None:
                 raise
+    decided = all(one.decided for one in attempts)
     if best.variant is None:
+        fix = "define parts of the right-hand sides as states of their own"
+        if attempts and decided:
+            most = f"with {counted(MOST, 'new variable')} at most"
+            raise SourceError(f"no quadratic form of {system.name} among {_among(attempts)}, {most}: {fix}")
         raise SourceError(
-            f"no quadratic form of {system.name} in {seconds:g} seconds: allow more, or define parts of the right-hand "
-            "sides as states of their own",
-            argument="seconds",
+            f"no quadratic form of {system.name} in {seconds:g} seconds: allow more, or {fix}", argument="seconds"
         )
-    minimal = ended and all(one.decided for one in attempts)
+    minimal = ended and decided
     variant, among = best.variant, _among(attempts)
     ways = [(_selection(variant, new), order) for new in best.sets for order in ORDERS]
     return min((equations(system, selection, order, minimal, among) for selection, order in ways), key=growth)

@@ -17,7 +17,7 @@ from integraph.constructions.lifting.polynomials import Monomial, Polynomial
 
 SPLITS = 4_000  # ways to write a monomial as a product that are all tried
 ROOM = 10  # bits of a field beside those of the largest exponent
-MARGIN = 3  # how far exponents of new variables may lie outside those of the equations, as a factor
+MARGIN = 3  # how far exponents of new variables may lie outside those of the equations, as a factor, or one whole power
 
 
 class Node(NamedTuple):
@@ -58,8 +58,8 @@ class Problem:
                 if exponent < 0 or Fraction(exponent).denominator > 1:
                     self.signed.add(number)
                 largest[number] = max(largest[number], int(abs(Fraction(exponent)) * self.scales[number]))
-        self.limit = [MARGIN * size for size in largest]
-        self.bits = (MARGIN * max(largest)).bit_length() + ROOM
+        self.limit = [max(MARGIN * size, size + one) for size, one in zip(largest, self.scales, strict=True)]
+        self.bits = max(self.limit).bit_length() + ROOM
         self.half, self.mask = 1 << (self.bits - 1), (1 << self.bits) - 1
         self.guard = self.half >> 3  # no exponent of a new variable is larger, so that no field overflows
         self.complete = not self.signed  # then all products of non-negative powers are tried

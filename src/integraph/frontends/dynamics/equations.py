@@ -28,6 +28,7 @@ COMMENT, TIME = "#", "t"
 ORDER = 9  # the highest derivative
 ALL = 4_000_000  # characters of all equations
 STEPS = 200_000  # of all right-hand sides
+MOST = 100_000  # equations
 PRIMES = "'′’"
 LEFT = re.compile(
     rf"[ \t]*(?:(?P<primed>{NAME})[ \t]*(?P<primes>[{PRIMES}]+)(?:[ \t]*\([ \t]*t[ \t]*\))?"
@@ -63,6 +64,8 @@ def read_equations(
     """The system of lines of text."""
     _check_size(lines)
     equations = [equation for line in lines for equation in _equations(_plain(line))]
+    if len(equations) > MOST:
+        raise SourceError(f"{len(equations):,} equations: at most {MOST:,}")
     orders: dict[str, int] = {}
     for one in equations:
         if one.order:
@@ -155,9 +158,9 @@ def _equations(line: Line) -> list[Equation]:
             if order > ORDER:
                 raise line.mistake(start, match.end(), f"a derivative of order {order}", f"at most {ORDER}")
             right = PRIMED.sub(lambda m: _dotted(m[1], len(m[2])), line.text[match.end() : stop])
-            written = Line(line.text[: match.end()] + right + line.text[stop:], line.number)
+            plain = Line(line.text[: match.end()] + right + line.text[stop:], line.number, line.text)
             group = "primed" if match["primed"] else "of" if match["of"] else "name"
-            parts.append(Equation(name, order, written, match.start(group), match.end(), stop))
+            parts.append(Equation(name, order, plain, match.start(group), match.end(), stop))
         start = stop + 1
     return parts
 

@@ -38,14 +38,16 @@ HINTS = {  # character → what to write
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as somebody wrote it; `number` is its place in a file, 0 elsewhere."""
+    """A line of text; `number` is its place in a file, 0 elsewhere, and `written` what somebody wrote, as long as the
+    text, where that differs."""
 
     text: str
     number: int = 0
+    written: str = ""
 
     def mistake(self, start: int, end: int, reason: str, fix: str) -> SourceError:
         """What is wrong with text[start:end], the stretch of the line with a caret under it, and what to do."""
-        text = self.text.rstrip()
+        text = (self.written or self.text).rstrip()
         first = max(0, min(start - WINDOW // 2, len(text) - WINDOW))
         line = "".join(c if c.isprintable() else "?" for c in text[first : first + WINDOW].replace("\t", " "))
         left, right = "… " if first else "", " …" if first + WINDOW < len(text) else ""

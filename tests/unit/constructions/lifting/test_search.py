@@ -165,5 +165,19 @@ def test_fractions_stay_exact() -> None:
     assert {term.value for term in system.terms if term.i == 0} == {Fraction(-1, 3), Fraction(1, 10)}
 
 
+@pytest.mark.parametrize("side", ["x^0.123", "x^-0.3", "x^0.123456789", "x^0.99 - x^-0.01", "1/x^0.001"])
+def test_powers_far_from_whole_numbers_are_lifted(side: str) -> None:
+    """One new variable for each, x^(p − 1): its exponent is larger than those of the equation."""
+    system = integraph.lift(f"x' = {side}", progress=False)
+    assert len(system.new) == len(side.split(" ")) // 2 + 1
+    assert off_manifold(system, integraph.function([side], variables="x"), np.array([[0.7], [1.9]])) < 1e-7
+
+
+def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(construction, "MOST", 1)
+    with pytest.raises(SourceError, match="among monomials in x, y, with 1 new variable at most: define parts"):
+        integraph.lift("x' = y^3; y' = x^3", progress=False)
+
+
 def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
     assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new

@@ -10,7 +10,7 @@ import pytest
 
 import integraph
 from integraph.errors import FileError, SourceError, UsageError
-from integraph.frontends.dynamics import read_system
+from integraph.frontends.dynamics import equations, read_system
 from integraph.targets.dynamical_system import DynamicalSystem
 from integraph.targets.float_arithmetic import values
 from lazy import Lazy
@@ -80,6 +80,19 @@ def test_a_file(tmp_path: Path) -> None:
 def test_mistakes_are_shown(text: str, words: str) -> None:
     with pytest.raises(SourceError, match=words):
         read_system(text)
+
+
+def test_mistakes_are_shown_in_the_words_of_the_source() -> None:
+    with pytest.raises(SourceError) as mistake:
+        read_system("x'' = -x - c*x' + q*x'")
+    assert "  x'' = -x - c*x' + q*x'\n             ^\n" in str(mistake.value)
+
+
+def test_too_many_equations_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equations, "MOST", 3)
+    monkeypatch.setattr(equations, "parse_statements", None)
+    with pytest.raises(SourceError, match="4 equations: at most 3"):
+        read_system("a' = b; b' = c; c' = d; d' = a")
 
 
 def test_sources_of_other_kinds_are_refused() -> None:
