@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CELLS, SECONDS = 256, 60.0
 PERIODS = 100_000  # at most
+SHORTEST = 1e-290  # period: a part of it is still a number of full precision
 
 
 def loop(
@@ -134,8 +135,10 @@ def _closed(
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.tape import operations
 
-    if isinstance(period, bool) or not 0 < real(period, "period") < math.inf:
-        raise UsageError("a sampling period must be finite and > 0", argument="period", value=period)
+    if isinstance(period, bool) or not SHORTEST <= real(period, "period") < math.inf:
+        raise UsageError(
+            f"a sampling period must be finite and > 0, at least {SHORTEST:g}", argument="period", value=period
+        )
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= PERIODS:
         raise UsageError(f"a number of periods must be an integer from 1 to {PERIODS:,}", argument="steps", value=steps)
     if not isinstance(discrete, bool):
