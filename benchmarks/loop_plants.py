@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import integraph
-from integraph.api.loop_file import read_closed_loop, read_loop
+from integraph.api.loop_file import read_loop, read_question
 from integraph.certify.loops.controller import Controller
 from integraph.certify.loops.loop import Loop
 from integraph.certify.loops.search import LoopResult
@@ -39,7 +39,7 @@ class Benchmark:
 
     @cached_property
     def loop(self) -> Loop:
-        return read_closed_loop(self.file)
+        return read_question(self.file).loop
 
     @property
     def spec(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import integraph
 from command import call
-from integraph.api.loop_file import read_closed_loop, read_loop
+from integraph.api.loop_file import read_loop, read_question
 from integraph.certify.loops.certification import path
 from integraph.certify.loops.replay.check import BITS, tube
 from integraph.certify.problem import Box
@@ -28,7 +28,7 @@ def onnx() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_file_is_a_loop(file: Path) -> None:
-    loop = read_closed_loop(file)
+    loop = read_question(file).loop
     assert set(read_loop(file)["start"]) == set(loop.states)
     assert np.isfinite(loop.controller(np.zeros((1, len(loop.states))))).all()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +111,8 @@ def check(
     """Whether a certificate, or the file of one, holds for this program and its source; `status` is what it shows.
 
     The source is given as to `certify`; the certificate of a property of a source, not of a program, takes that in
-    place of the program, that of a closed loop takes the loop, or its result. Everything that the certificate claims is
+    place of the program, that of a closed loop takes the loop; or its result or .toml file, whose specification and
+    starts it must answer. Everything that the certificate claims is
     computed again, by modules that share nothing with the search. `workers` processes share the parts of the box (one
     for each core, when it takes longer than a second).
     """
@@ -125,6 +127,10 @@ def check(
     check_workers(workers, None)
     parsed = parsed_certificate(certificate)
     if isinstance(parsed, LoopCertificate):
+        more = {"source": source, "variables": variables, "inputs": inputs, "parameters": parameters}
+        for name, value in more.items():
+            if value is not None:
+                raise UsageError("the certificate of a closed loop takes the loop alone: leave it out", argument=name)
         return _check_loop(parsed, program, workers)
     program = opened(program)
     options = ReadOptions(variables, inputs, parameters=parameters)
@@ -141,21 +147,31 @@ def check(
 
 
 def _check_loop(certificate: LoopCertificate, subject: Any, workers: int | None) -> Checked:
+    from integraph.api.loop_file import SUFFIX, read_question
+    from integraph.api.loop_questions import LoopQuestion, question_of
     from integraph.api.loop_specs import read_spec
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.replay.check import check as replay
     from integraph.certify.loops.search import LoopResult
     from integraph.certify.search.work import shared
 
-    closed = subject.loop if isinstance(subject, LoopResult) else subject
+    asked: LoopQuestion | None = None
+    if isinstance(subject, LoopResult):
+        asked = question_of(subject)
+    elif isinstance(subject, str | os.PathLike) and os.fspath(subject).lower().endswith(SUFFIX):
+        asked = read_question(subject)
+    closed = subject if asked is None else asked.loop
     if not isinstance(closed, Loop):
         raise UsageError(
             f"the certificate is about a closed loop, got {type(subject).__name__}: give what integraph.loop returned, "
-            "or its loop",
+            f"its loop, or its {SUFFIX} file",
             argument="program",
         )
-    asked = read_spec(certificate.spec, closed.states, closed.period, closed.steps)
-    return replay(certificate, closed, asked, shared(workers))
+    spec = read_spec(certificate.spec, closed.states, closed.period, closed.steps)
+    checked = replay(certificate, closed, spec, shared(workers))
+    if checked.holds and asked is not None and (other := asked.other(certificate)):
+        return replace(checked, holds=False, status="unknown", reason=other)
+    return checked
 
 
 def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | PropertyCertificate | LoopCertificate:

@@ -34,7 +34,7 @@ def inputs_of(controller: Any) -> tuple[str, ...] | None:
         return None
     if not controller or not all(isinstance(name, str) for name in controller):
         raise UsageError('name the input of each controller, as in {"u": "net.onnx", "w": "-x"}', argument="controller")
-    return tuple(name for key in controller for name in names(key))
+    return tuple(name for key in controller for name in names(key, "controller"))
 
 
 def is_file(controller: str) -> bool:
@@ -57,6 +57,11 @@ def read_controller(
     ends = _limits(limits, len(held))
     if not isinstance(source, Mapping):
         return Controller(*_law(source, states, constants, outputs, len(held), (factors, shifts, ends)))
+    if isinstance(outputs, Mapping) and (extra := [key for key in outputs if key not in source]):
+        raise UsageError(
+            f"there is no controller {extra[0]!r}: keys are those of the controllers, {', '.join(source)}",
+            argument="outputs",
+        )
     parts, first = [], 0
     for key, each in source.items():
         count = len(names(key))

@@ -22,20 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from integraph.api.loop_controllers import is_file
-from integraph.api.loop_plants import sides
-from integraph.api.loop_specs import read_spec
-from integraph.api.loops import closed_loop, loop
-from integraph.certify.loops.certificate import REFUTED, LoopCertificate
+from integraph.api.loops import loop, question
 from integraph.errors import FileError
 from integraph.files import FilePath, check_path
 from integraph.frontends.formula.formula_file import text_of
 from integraph.frontends.formula.vocabulary import nearest
 
 if TYPE_CHECKING:
-    from integraph.certify.loops.loop import Loop
+    from integraph.api.loop_questions import LoopQuestion
 
 SUFFIX = ".toml"
-ASKED = ("start", "spec", "cells", "seconds")  # what `loop` takes and `closed_loop` does not
+WORK = ("cells", "seconds")  # arguments that say nothing of the question
 CALLER = ("progress", "workers", "scheduler")  # arguments that a file does not have
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {  # what TOML can hold that an argument takes
     "plant": ((str, dict), 'a table of formulas, equations as text, or the name of an .ode file'),
@@ -87,25 +84,10 @@ def read_loop(path: FilePath) -> dict[str, Any]:
     return values
 
 
-def read_closed_loop(path: FilePath) -> Loop:
-    """The loop that a file holds, without its starts and what is asked of them."""
+def read_question(path: FilePath) -> LoopQuestion:
+    """What a file asks of its loop."""
     arguments = read_loop(path)
-    return closed_loop(**{name: value for name, value in arguments.items() if name not in ASKED})
-
-
-def other_question(certificate: LoopCertificate, path: FilePath, closed: Loop) -> str:
-    """Why a certificate does not answer what the file asks of its loop; empty if it does."""
-    arguments = read_loop(path)
-    asked = read_spec(arguments["spec"], closed.states, closed.period, closed.steps)
-    text = "; ".join(clause.text for clause in asked.clauses)
-    if certificate.spec != text:
-        return f"it is about {certificate.spec}, the file asks for {text}"
-    low, high = sides(arguments["start"], closed.states[: len(closed.states) - closed.uncertain], "start")
-    ends = zip(low, high, certificate.box.low, certificate.box.high, strict=False)
-    refuted = certificate.status == REFUTED
-    if not all(a <= c and d <= b if refuted else c <= a and b <= d for a, b, c, d in ends):
-        return "it is about other starts than those of the file"
-    return ""
+    return question(**{name: value for name, value in arguments.items() if name not in WORK})
 
 
 def _beside(controller: Any, folder: Path) -> Any:

@@ -42,7 +42,7 @@ def read_plant(
     discrete: bool,
 ) -> Plant:
     """The plant of a source that `read_system` reads; parameters that are pairs are constants in an interval."""
-    held = (INPUT,) if inputs is None else names(inputs)
+    held = (INPUT,) if inputs is None else names(inputs, "inputs")
     values = {} if parameters is None else parameters
     if not isinstance(values, Mapping):
         raise UsageError(
@@ -97,7 +97,7 @@ def _inputs(system: DynamicalSystem, inputs: str | Sequence[str] | None, others:
         if name not in system.inputs:
             raise UsageError(f"{name} is no input of the system, whose inputs are {', '.join(system.inputs)}")
     held = tuple(name for name in system.inputs if name not in others)
-    if inputs is not None and names(inputs) != held:
+    if inputs is not None and names(inputs, "inputs") != held:
         raise UsageError(f"the system has the inputs {', '.join(held)}", argument="inputs", value=inputs)
     return held
 

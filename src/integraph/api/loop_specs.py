@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from integraph.api.loop_conditions import Conditions
+from integraph.certify.loops.certificate import LONGEST
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.certify.loops.tape import operations
 from integraph.errors import UsageError
@@ -37,6 +38,8 @@ def read_spec(text: str, states: Sequence[str], period: float, steps: int) -> Sp
     """The specification of a text over the states."""
     if not isinstance(text, str) or not text.strip(" ;\n\t"):
         raise UsageError(USAGE, argument="spec", value=text)
+    if len(text) > LONGEST:
+        raise UsageError(f"it has {len(text):,} characters: at most {LONGEST:,}", argument="spec")
     reader = _Reader(tuple(states), period, steps)
     clauses = tuple(reader.clause(part) for part in text.split(";") if part.strip())
     expression = reader.tape.expression(list(reader.conditions.quantities))
@@ -52,9 +55,10 @@ class _Reader:
         self.conditions = Conditions(self.tape)
 
     def clause(self, text: str) -> Clause:
-        body, when, samples, first, last = text.strip(), When.END, False, 0, self.steps
+        text = " ".join(text.split())
+        body, when, samples, first, last = text, When.END, False, 0, self.steps
         if timing := TIMING.search(text):
-            body, word = text[: timing.start()].strip(), " ".join(timing[1].split())
+            body, word = text[: timing.start()], timing[1]
             samples = word in ("at samples", "at sampling times")
             when = When.ALWAYS if samples or word == "always" or timing["first"] else When.END
             if timing["first"]:
@@ -64,15 +68,15 @@ class _Reader:
         avoid = AVOID.match(body)
         if avoid:
             if timing and not samples:
-                raise UsageError(f"{text.strip()}: avoid is at all times, or at samples", argument="spec")
+                raise UsageError(f"{text}: avoid is at all times, or at samples", argument="spec")
             body, when = body[avoid.end() :], When.ALWAYS
         condition = self._condition(parse(body, self.names))
-        return Clause(text.strip(), when, negated(condition) if avoid else condition, samples, last, first)
+        return Clause(text, when, negated(condition) if avoid else condition, samples, last, first)
 
     def _first(self, text: str) -> int:
         """The number of this sampling time."""
         time = _time(text)
-        number = round(time / self.period)
+        number = round(min(time / self.period, self.steps + 1.0))
         if number > self.steps or abs(number * self.period - time) > 1e-9 * self.period:
             raise UsageError(
                 f"from needs a sampling time, a multiple of {self.period:g} up to {self.steps * self.period:g}",
@@ -82,7 +86,13 @@ class _Reader:
 
     def _last(self, text: str) -> int:
         """The last sampling time that is not after this time."""
-        return min(self.steps, math.floor(_time(text) / self.period * (1 + 1e-12)))
+        number = _time(text) / self.period * (1 + 1e-12)
+        if number >= self.steps + 1.0:
+            raise UsageError(
+                f"by needs a time up to {self.steps * self.period:g}, the end of the last period, or more steps",
+                argument="spec", value=text,
+            )  # fmt: skip
+        return min(math.floor(number), self.steps)
 
     def _condition(self, asked: Property) -> Condition:
         """The clause of a property, over quantities of our own."""

@@ -15,11 +15,13 @@ from integraph.frontends import Parameters
 from integraph.numbers.arrays import Floats, numbers, real, whole
 
 if TYPE_CHECKING:
+    from integraph.api.loop_questions import LoopQuestion
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.search import LoopResult
 
 CELLS, SECONDS = 256, 60.0
 PERIODS = 100_000  # at most
+SHORTEST = 1e-290  # period: a part of it is still a number of full precision
 
 
 def loop(
@@ -54,22 +56,17 @@ def loop(
     held for a `period`. A start set that is not proved is divided, into so many `cells` at most, for so many `seconds`;
     Ctrl-C keeps what is proved. `workers` processes share the cells, or the dask cluster of a `scheduler`.
     """
-    from integraph.api.loop_plants import sides
-    from integraph.api.loop_specs import read_spec
     from integraph.certify.loops.search import search
 
     whole("cells", cells, 1)
     if isinstance(seconds, bool) or not 0 < real(seconds, "seconds") < math.inf:
         raise UsageError("it must be finite and > 0", argument="seconds", value=seconds)
     check_workers(workers, scheduler)
-    closed, constants = _closed(
-        plant, controller, period, steps, inputs, outputs, scale, offset, limits, discrete, parameters, disturbances
-    )
-    known = len(closed.states) - closed.uncertain
-    low, high = sides(start, closed.states[:known], "start")
-    box = np.concatenate([low, constants[0]]), np.concatenate([high, constants[1]])
-    asked = read_spec(spec, closed.states, closed.period, closed.steps)
-    return search(closed, asked, *box, cells, seconds, progress, workers, scheduler)
+    asked = question(
+        plant, controller, start=start, spec=spec, period=period, steps=steps, inputs=inputs, outputs=outputs,
+        scale=scale, offset=offset, limits=limits, discrete=discrete, parameters=parameters, disturbances=disturbances,
+    )  # fmt: skip
+    return search(asked.loop, asked.spec, asked.low, asked.high, cells, seconds, progress, workers, scheduler)
 
 
 def simulate(closed: Loop | LoopResult, starts: ArrayLike, *, seed: int | None = None) -> Floats:
@@ -100,39 +97,48 @@ def simulate(closed: Loop | LoopResult, starts: ArrayLike, *, seed: int | None =
     return simulated(closed, x, seed=seed)
 
 
-def closed_loop(
-    plant: Any,
-    controller: Any,
-    *,
-    period: float,
-    steps: int,
-    inputs: str | Sequence[str] | None = None,
-    outputs: Any = None,
-    scale: ArrayLike = 1.0,
-    offset: ArrayLike = 0.0,
-    limits: ArrayLike | None = None,
-    discrete: bool = False,
-    parameters: Parameters = None,
-    disturbances: Mapping[str, Any] | None = None,
-) -> Loop:
+def question(plant: Any, controller: Any, *, start: Any, spec: Any, **setting: Any) -> LoopQuestion:
+    """What `loop` is asked by these arguments."""
+    from integraph.api.loop_plants import sides
+    from integraph.api.loop_questions import LoopQuestion
+    from integraph.api.loop_specs import read_spec
+
+    closed, constants = _closed(plant, controller, **setting)
+    low, high = sides(start, closed.states[: len(closed.states) - closed.uncertain], "start")
+    asked = read_spec(spec, closed.states, closed.period, closed.steps)
+    return LoopQuestion(closed, asked, *(np.concatenate(ends) for ends in zip((low, high), constants, strict=True)))
+
+
+def closed_loop(plant: Any, controller: Any, **setting: Any) -> Loop:
     """The loop of a plant and a controller, with the arguments of `loop`."""
-    return _closed(
-        plant, controller, period, steps, inputs, outputs, scale, offset, limits, discrete, parameters, disturbances
-    )[0]
+    return _closed(plant, controller, **setting)[0]
 
 
 def _closed(
-    plant: Any, controller: Any, period: Any, steps: Any, inputs: Any, outputs: Any, scale: Any, offset: Any,
-    limits: Any, discrete: bool, parameters: Parameters, disturbances: Mapping[str, Any] | None,
-) -> tuple[Loop, tuple[Floats, Floats]]:  # fmt: skip
+    plant: Any,
+    controller: Any,
+    *,
+    period: Any,
+    steps: Any,
+    inputs: Any = None,
+    outputs: Any = None,
+    scale: Any = 1.0,
+    offset: Any = 0.0,
+    limits: Any = None,
+    discrete: Any = False,
+    parameters: Parameters = None,
+    disturbances: Mapping[str, Any] | None = None,
+) -> tuple[Loop, tuple[Floats, Floats]]:
     """The loop, and the ends of its uncertain constants."""
     from integraph.api.loop_controllers import inputs_of, read_controller
     from integraph.api.loop_plants import read_plant
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.tape import operations
 
-    if isinstance(period, bool) or not 0 < real(period, "period") < math.inf:
-        raise UsageError("a sampling period must be finite and > 0", argument="period", value=period)
+    if isinstance(period, bool) or not SHORTEST <= real(period, "period") < math.inf:
+        raise UsageError(
+            f"a sampling period must be finite and > 0, at least {SHORTEST:g}", argument="period", value=period
+        )
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= PERIODS:
         raise UsageError(f"a number of periods must be an integer from 1 to {PERIODS:,}", argument="steps", value=steps)
     if not isinstance(discrete, bool):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.api.loop_file import read_closed_loop, read_loop
+from integraph.api.loop_file import read_loop, read_question
 from integraph.api.loops import closed_loop
 from integraph.targets.network import Network, from_layers
 
@@ -74,7 +74,7 @@ def test_files(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / name)
     (tmp_path / "loop.toml").write_text(FILE.format(name=name if "." in name else f"./{name}"))
     x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 2))
-    loops = closed_loop(PLANT, tmp_path / name, **SETTING), read_closed_loop(tmp_path / "loop.toml")
+    loops = closed_loop(PLANT, tmp_path / name, **SETTING), read_question(tmp_path / "loop.toml").loop
     for loop in loops:
         np.testing.assert_allclose(loop.controller(x), net()(x), rtol=1e-13, atol=1e-15)
     result = integraph.loop(**read_loop(tmp_path / "loop.toml"), progress=False)

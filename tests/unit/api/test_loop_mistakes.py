@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import integraph
 from integraph.certify.loops.spec import Answer
-from integraph.errors import UsageError
+from integraph.errors import SourceError, UsageError
 
 NET = integraph.network([(np.array([[0.3, -0.5], [0.2, 0.1]]), np.zeros(2), "tanh"), (-np.ones((1, 2)), np.zeros(1))])
 SETTING = {
@@ -55,11 +56,34 @@ def test_numbers_of_cells_and_workers(result, count: Any) -> None:
         ({"discrete": "yes"}, "discrete = 'yes': it is True or False"),
         ({"start": {"x": (-1e308, 1e308), "v": 0}}, "with a finite difference"),
         ({"plant": {"x": "v", "v": "u + t - x"}, "start": {"x": 0, "v": 0, "t": 0}}, 'outputs="x, v"'),
+        ({"plant": {"x": "v", "v": "1e400*u"}}, "1e400 is more than"),
+        ({"outputs": "x, 1e400*v"}, "1e400 is more than"),
+        ({"spec": "x <= 1 by 1e308"}, "up to 0.6"),
+        ({"spec": "x <= 1 by 0.9"}, "up to 0.6"),
+        ({"spec": "x <= 1 from 1e308"}, "up to 0.6"),
+        ({"spec": "; ".join(["x <= 1"] * 2000)}, "at most 10,000"),
+        ({"controller": {"u": "-x"}, "outputs": {"w": "x"}}, "no controller 'w'"),
+        ({"controller": {"": "-x"}}, "controller = "),
+        ({"inputs": "u, u"}, "inputs = "),
+        ({"period": 1e-320}, "at least 1e-290"),
     ],
 )
 def test_one_sentence_each(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         integraph.loop(**{**SETTING, **change})
+
+
+def test_lines_of_a_specification(result, tmp_path: Path) -> None:
+    """Spaces of any kind are one: what is saved is read again."""
+    several = integraph.loop(**{**SETTING, "spec": "x <= 4\n\tand v <= 4\xa0always;\r\n  v <= 5"})
+    assert [clause.text for clause in several.spec.clauses] == ["x <= 4 and v <= 4 always", "v <= 5"]
+    several.save(tmp_path / "proof.json", workers=1)
+    assert integraph.check(tmp_path / "proof.json", several, workers=1)
+
+
+def test_names_of_outputs_mean_nothing_here() -> None:
+    with pytest.raises(SourceError, match="unknown name 'y'"):
+        integraph.loop(**{**SETTING, "spec": "y <= 1"})
 
 
 def test_a_plant_with_a_clock() -> None:

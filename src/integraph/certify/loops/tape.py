@@ -8,6 +8,7 @@ are needed: it may come later, and be a function of c. So tanh is F with D = 1 â
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -223,7 +224,12 @@ def _placed(tape: Assembler, step: Step, args: list[int], expression: Expression
     if step.op == NUMBER:
         if step.text in TRANSCENDENTAL:
             return tape.constant(TRANSCENDENTAL[step.text], 2.0**-51)
-        return tape.constant(Fraction(step.text))
+        number = Fraction(step.text)
+        if abs(number) > sys.float_info.max:
+            raise UsageError(
+                f"{step.text} is more than {sys.float_info.max:.3g}, the largest number of float64: use other units"
+            )
+        return tape.constant(number)
     if step.op in BINARY:
         return tape.add(BINARY[step.op], args[0], args[1])
     if step.op == "neg":

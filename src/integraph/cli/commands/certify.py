@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,24 +141,22 @@ def check(
     certificate = parsed_certificate(proof)
     of_source = isinstance(certificate, integraph.PropertyCertificate) and not certificate.program
     subject: Any
+    target: Any
     if of_source and is_program(Path(file)):
         raise UsageError(f"the proof is about a source, and {file} is a program: give what it is compiled from")
+    reading: dict[str, Any] = {}
     if isinstance(certificate, LoopCertificate):
-        from integraph.api.loop_file import other_question, read_closed_loop
-
-        subject, target, origin = read_closed_loop(file), None, file
+        subject, target, origin = file, source, file
+        reading = {"variables": variables, "inputs": inputs, "parameters": parameters or None}
     elif of_source:
-        subject, target, origin = read_source(file, None, None, variables, inputs, parameters), None, file
+        subject, target, origin = read_source(file, None, None, variables, inputs, parameters), source, file
     else:
         subject = loaded(Path(file))
         target, origin = beside(subject, source, None, variables, inputs, parameters)
     with waiting("checking"):
-        checked = integraph.check(certificate, subject, target, workers=workers)
+        checked = integraph.check(certificate, subject, target, workers=workers, **reading)
     assumed: tuple[str, ...] = ()
-    if isinstance(certificate, LoopCertificate):
-        if checked.holds and (other := other_question(certificate, file, subject)):
-            checked = replace(checked, holds=False, status="unknown", reason=other)
-    elif checked.holds:  # else it is anybody's text
+    if checked.holds:  # else it is anybody's text
         assumed = certificate.assumed
     data = {
         "source": origin,
