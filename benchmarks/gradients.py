@@ -11,7 +11,8 @@ from pathlib import Path
 from measure import show, verdict
 
 RIVAL = Path(__file__).with_name("learning_rivals.py")
-TAYLOR = Path(__file__).parents[1] / "src/integraph/flow/jax/taylor.py"
+SOURCE = Path(__file__).parents[1] / "src"
+TAYLOR = SOURCE / "integraph/flow/jax/taylor.py"
 COLUMNS = ("problem", "gradient by", "setting", "error of y(T)", "ms", "÷ diffrax")
 TARGET = 0.6
 
@@ -20,7 +21,9 @@ def main() -> None:
     python = os.environ.get("DIFFRAX")
     if python is None:
         raise SystemExit("DIFFRAX must name a Python that has jax, diffrax and torchdiffeq")
-    done = subprocess.run([python, RIVAL, TAYLOR], capture_output=True, text=True, check=True)
+    path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])  # taylor.py imports more of the package
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run([python, RIVAL, TAYLOR], capture_output=True, text=True, check=True, env=environment)
     found = json.loads(done.stdout)
     rivals = {problem: seconds for problem, name, _, _, seconds in found if name.startswith("diffrax")}
     rows = []

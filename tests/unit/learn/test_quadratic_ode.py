@@ -20,6 +20,7 @@ from lazy import Lazy, needs, needs_command
 jax = Lazy("jax")
 jnp = Lazy("jax.numpy")
 eqx = Lazy("equinox")
+learned_program = Lazy("integraph.learn.learned_program")
 pytestmark = [needs("jax"), needs("equinox"), needs("optax")]
 X = np.random.default_rng(0).uniform(-1, 1, (20, 2))
 
@@ -114,6 +115,14 @@ def test_training_goes_on_from_a_program(kind: str) -> None:
     back = integraph.learn.QuadraticODE.from_program(made.program())
     assert (back.kind, back.inputs, back.width, back.depth) == ("free", 2, 5, 2)
     np.testing.assert_allclose(back.solution(X), made.solution(X), rtol=0, atol=1e-12)
+
+
+def test_controls_of_a_program_in_other_units_of_time() -> None:
+    made = model()
+    found, readout = learned_program.controls(made.program().rescale_time(3.0))
+    for name, ours, own in zip(found._fields, found, made.controls(), strict=True):
+        np.testing.assert_allclose(ours, own, rtol=1e-14, err_msg=name)
+    np.testing.assert_array_equal(readout, made.C)
 
 
 @pytest.mark.slow

@@ -74,6 +74,17 @@ def test_steps_that_blow_up_are_skipped_and_counted() -> None:
         np.testing.assert_array_equal(leaf, kept)
 
 
+def test_a_step_that_blows_up_changes_neither_model_nor_momenta() -> None:
+    model = integraph.learn.QuadraticODE(2, 1, 4, 2, 4, kind="free", seed=1)
+    near, rates = rows(64), np.array([0.01, 1.0, 0.0])
+    far = objective.Rows(1e200 * near.start, near.target)
+    before = objective.adam_step(model, objective.OPTIMISER.init(model), near, rates, loss="square")
+    lost = objective.adam_step(*before[:2], far, rates, loss="square")
+    assert (bool(before[3]), bool(lost[3])) == (True, False)
+    for leaf, kept in zip(jax.tree.leaves(before[:2]), jax.tree.leaves(lost[:2]), strict=True):
+        np.testing.assert_array_equal(leaf, kept)
+
+
 def test_rows_beyond_every_number_count_as_lost() -> None:
     one = np.ones((64, 4))
     model = jax.tree.map(lambda leaf: 0 * leaf + 1.0, integraph.learn.QuadraticODE(2, 1, 4, 1, 1, kind="free", order=4))

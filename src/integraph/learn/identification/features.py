@@ -36,30 +36,33 @@ class Features:
         return ("1", *parts, *squares)
 
     def factors(self, x: Floats, u: Floats) -> tuple[Floats, Floats | None]:
-        """z (B, …), and the slopes of the functions (B, functions, states)."""
+        """z (…, B) for states (n, B) and inputs (m, B), and the slopes of the functions (functions, states, B)."""
         if self.functions is None:
-            return np.concatenate([x, u], 1), None
-        values, slopes = tangents(self.functions, x)
-        return np.concatenate([x, values, u], 1), slopes
+            return np.concatenate([x, u]), None
+        values, slopes = tangents(self.functions, x.T)
+        return np.concatenate([x, values.T, u]), np.ascontiguousarray(slopes.transpose(1, 2, 0))
 
     def values(self, x: Floats, u: Floats) -> Floats:
+        """φ (B, features) for rows of states and inputs."""
         if self.functions is None:
-            return self.of(np.concatenate([x, u], 1))
-        return self.of(np.concatenate([x, float_arithmetic.values(self.functions, x), u], 1))
+            return self.of(np.concatenate([x.T, u.T])).T
+        return self.of(np.concatenate([x.T, float_arithmetic.values(self.functions, x).T, u.T])).T
 
     def of(self, z: Floats) -> Floats:
+        """φ (features, B)."""
         j, k = self.pairs
-        return np.concatenate([np.ones((len(z), 1)), z, z[:, j] * z[:, k]], 1)
+        return np.concatenate([np.ones((1, z.shape[1])), z, z[j] * z[k]])
 
     def jacobian(self, coefficients: Floats, z: Floats, slopes: Floats | None) -> Floats:
-        """∂(Θφ)/∂x (B, equations, states), for coefficients Θ (equations, features)."""
+        """∂(Θφ)/∂x (equations, states, B), for coefficients Θ (equations, features)."""
         j, k = self.pairs
-        size = len(self.texts)
-        products = np.zeros((len(coefficients), size, size))
+        size, count = len(self.texts), len(coefficients)
+        products = np.zeros((count, size, size))
         products[:, j, k] = coefficients[:, 1 + size :]
         products = products + products.transpose(0, 2, 1)
-        by_factor = coefficients[:, 1 : 1 + size] + np.einsum("ejk,bk->bej", products, z)
-        result: Floats = by_factor[:, :, : self.states]
-        if slopes is not None:
-            result = result + by_factor[:, :, self.states : self.states + slopes.shape[1]] @ slopes
+        bent = (products.reshape(count * size, size) @ z).reshape(count, size, -1)
+        by_factor = bent + coefficients[:, 1 : 1 + size, None]
+        result: Floats = by_factor[:, : self.states]
+        for number, slope in enumerate(() if slopes is None else slopes, self.states):
+            result = result + by_factor[:, number, None] * slope
         return result

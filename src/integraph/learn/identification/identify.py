@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from integraph.constructions.lifting.construction import lift
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
@@ -96,7 +97,7 @@ def identification(
     called = _names(states, known[0].states.shape[1], "states", "x")
     forced = _names(input_names, known[0].inputs.shape[1], "input_names", "u")
     features = _features(called, forced, functions, known)
-    with late_bar(progress, "identifying") as show:
+    with threadpool_limits(1), late_bar(progress, "identifying") as show:  # threads that wait for each other are slow
         fit = best_fit(known, features, threshold, show)
     matrix, _ = linearised(fit, fit.mask).reduced()
     spread = np.zeros_like(fit.theta)
@@ -138,18 +139,18 @@ def _names(given: str | Sequence[str], count: int, argument: str, letter: str) -
 def _features(
     states: tuple[str, ...], inputs: tuple[str, ...], functions: str | Sequence[str], data: Sequence[Trajectory]
 ) -> Features:
-    texts = (functions,) if isinstance(functions, str) else tuple(functions)
+    texts = (functions,) if functions and isinstance(functions, str) else tuple(functions)
     if not texts:
         return Features(len(states), None, states + inputs)
     expression = function(list(texts), variables=states).expression
     assert expression is not None
     features = Features(len(states), expression, (*states, *texts, *inputs))
     for one in data:
-        values = features.factors(one.states, one.inputs)[0]
+        values = features.factors(one.states.T, one.inputs.T)[0]
         if not np.isfinite(values).all():
-            row, column = (int(n) for n in np.argwhere(~np.isfinite(values))[0])
+            row, column = (int(n) for n in np.argwhere(~np.isfinite(values.T))[0])
             raise SourceError(
-                f"{features.texts[column]} is {values[row, column]} at {point(one.states[row], states)}, a sample"
+                f"{features.texts[column]} is {values[column, row]} at {point(one.states[row], states)}, a sample"
             )
     return features
 

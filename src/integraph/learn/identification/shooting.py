@@ -28,6 +28,7 @@ ACCURACY = 1e-13  # of the flow over an interval, relative
 NEWTON = 8  # rounds on the paths
 SETTLED, LOST = 1e-9, 1e6  # changes of a path, relative: the next is below rounding; there is no next
 TINY = 1e-300
+CHUNK = 1024  # intervals at a time, whose stages stay in the cache
 PARTS = ("times", "states", "inputs")
 SIZE = 200_000_000  # numbers of a Jacobian
 
@@ -106,32 +107,41 @@ class Linearisation:
 
 def advanced(fit: Fit, y: Floats, u: Floats, h: Floats, mask: Mask | None) -> Floats:
     """[y | ∂y/∂start | ∂y/∂Θ] (N, n, …) after the time h, for the coefficients of `mask`; y alone without one."""
-    n, features, theta = y.shape[1], fit.features, fit.theta
+    chunks = range(0, len(y), CHUNK)
+    parts = [_advanced(fit, *(given[k : k + CHUNK].T for given in (y, u, h)), mask) for k in chunks]
+    return np.concatenate([part.transpose(2, 0, 1) for part in parts])
+
+
+def _advanced(fit: Fit, y: Floats, u: Floats, h: Floats, mask: Mask | None) -> Floats:
+    """The same (n, …, N) for states (n, N): intervals are the last axis."""
+    n, features, theta = len(y), fit.features, fit.theta
     equation, feature = np.nonzero(mask) if mask is not None else (np.zeros(0, int), np.zeros(0, int))
     column = 1 + n + np.arange(len(equation))
-    state = np.zeros((len(y), n, 1 + (n + len(equation) if mask is not None else 0)))
-    state[:, :, 0] = y
-    state[:, :, 1 : 1 + n] = np.eye(n) if mask is not None else 0.0
-    step = (h / fit.steps)[:, None, None]
+    state = np.zeros((n, 1 + (n + len(equation) if mask is not None else 0), y.shape[1]))
+    state[:, 0] = y
+    if mask is not None:
+        state[:, 1 : 1 + n] = np.eye(n)[..., None]
+    step = h / fit.steps
 
-    def derivative(at: Floats) -> Floats:
-        if mask is None:
-            return (features.values(at[:, :, 0], u) @ theta.T)[:, :, None]
-        z, slopes = features.factors(at[:, :, 0], u)
+    def derivative(at: Floats, result: Floats) -> None:
+        z, slopes = features.factors(at[:, 0], u)
         phi = features.of(z)
-        result = np.empty_like(at)
-        result[:, :, 0] = phi @ theta.T
-        result[:, :, 1:] = features.jacobian(theta, z, slopes) @ at[:, :, 1:]
-        result[:, equation, column] += phi[:, feature]
-        return result
+        result[:, 0] = theta @ phi
+        if mask is None:
+            return
+        jacobian = features.jacobian(theta, z, slopes)
+        np.multiply(jacobian[:, 0, None], at[0, 1:], out=result[:, 1:])
+        for j in range(1, n):
+            result[:, 1:] += jacobian[:, j, None] * at[j, 1:]
+        result[equation, column] += phi[feature]
 
     table = scipy.integrate.DOP853
+    stages = np.empty((table.n_stages, *state.shape))
+    rows = stages.reshape(table.n_stages, state.size)
     for _ in range(fit.steps):
-        stages: list[Floats] = []
-        for row in table.A[: table.n_stages]:
-            shift = sum(a * k for a, k in zip(row, stages, strict=False) if a)
-            stages.append(derivative(state + step * shift))
-        state = state + step * sum(b * k for b, k in zip(table.B, stages, strict=True) if b)
+        for k, row in enumerate(table.A[: table.n_stages]):
+            derivative(state + step * (row[:k] @ rows[:k]).reshape(state.shape), stages[k])
+        state = state + step * (table.B @ rows).reshape(state.shape)
     return state
 
 
