@@ -9,7 +9,7 @@ import pytest
 
 import integraph
 from integraph.certify.loops.spec import Answer
-from integraph.errors import UsageError
+from integraph.errors import SourceError, UsageError
 
 NET = integraph.network([(np.array([[0.3, -0.5], [0.2, 0.1]]), np.zeros(2), "tanh"), (-np.ones((1, 2)), np.zeros(1))])
 SETTING = {
@@ -60,6 +60,12 @@ def test_numbers_of_cells_and_workers(result, count: Any) -> None:
 def test_one_sentence_each(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         integraph.loop(**{**SETTING, **change})
+
+
+def test_states_have_no_letter_of_their_own() -> None:
+    """y is an output elsewhere, and here a name like any other."""
+    with pytest.raises(SourceError, match=r"unknown name 'y', at column 1\n(.*\n)*there are x, v"):
+        integraph.loop(**{**SETTING, "spec": "y <= 1"})
 
 
 def test_a_plant_with_a_clock() -> None:

@@ -218,7 +218,7 @@ class _Reader:
         if name in self.table:
             other = f"{name}0" if name == "y" else "another name, by variables="
             raise self._wrong(token, f"{name!r} is an input and an output", f"write {other} for the output")
-        if name == "y":
+        if name == "y" and self.names.outputs:
             raise self._wrong(token, "y is the name of an only output, and there are several", str(self.names))
         near = nearest(name, self.table)
         raise self._wrong(token, f"unknown name {name!r}", f"{f'did you mean {near}? ' if near else ''}{self.names}")
