@@ -90,6 +90,27 @@ def test_kinks_are_exported_within_eps(tmp_path: Path) -> None:
     assert integraph.load(target)([[0.45, 0.1]])[0] == pytest.approx([x, v], abs=1e-3)
 
 
+def test_an_export_that_cannot_be_written_hides_no_answer(tmp_path: Path) -> None:
+    path, target = tmp_path / "bench.toml", tmp_path / "loop.m"
+    path.write_text(FILE.format(spec="x in [-1, 1] always"))
+    small = call("loop", path, "--export", target, "--to", "cora", "--limit", "3")
+    assert small.code == 2
+    assert "proved for all starts" in small.out
+    assert "terms are more than the 3" in small.err
+    assert not target.exists()
+    assert call("loop", path, "--export", target, "--to", "cora", "--limit", "100000").code == 0
+    assert "--export" in call("loop", path, "--limit", "3").err
+
+
+def test_json_has_what_the_page_says(tmp_path: Path) -> None:
+    path = tmp_path / "bench.toml"
+    path.write_text(FILE.format(spec="x in [-1, 1] always"))
+    options = ("-o", tmp_path / "proof.json", "--report", tmp_path / "tube.html", "--export", tmp_path / "l.integraph")
+    page = (Path(__file__).parents[3] / "docs" / "command.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("| `loop` | `status`"))
+    assert all(f"`{key}`" in row for key in call("loop", path, "--json", *options).data)
+
+
 def test_a_proof_answers_what_the_file_asks(tmp_path: Path) -> None:
     path, proof = tmp_path / "bench.toml", tmp_path / "proof.json"
     path.write_text(FILE.format(spec="x in [-1, 1] always"))

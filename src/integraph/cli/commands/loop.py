@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from integraph.cli import options as a
-from integraph.cli.output import FAILED, GOOD, INTERRUPTED, UNDECIDED, Answer, command, waiting
+from integraph.cli.output import FAILED, GOOD, INTERRUPTED, MISUSE, UNDECIDED, Answer, command, waiting
 from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
 from integraph.errors import UsageError
 from integraph.text import clean, counted
@@ -52,6 +52,9 @@ def loop(
             help="With --export: how far smoothed kinks, of relu or of limits, may be off.", show_default=False
         ),
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="With --export: largest number of terms. Default: that of the format.")
+    ] = None,
     cells: Annotated[
         int | None, typer.Option(help="Largest number of cells of the start set. Default: that of the file, or 256.")
     ] = None,
@@ -82,11 +85,14 @@ def loop(
     target = None if export is None else _target(export, to, file)
     if eps is not None and export is None:
         raise UsageError("it is the tolerance of the program that --export writes: give --export too", argument="--eps")
+    if limit is not None and export is None:
+        raise UsageError("it is about the file that --export writes: give --export too", argument="--limit")
     refuse_pipe(file)
     arguments = read_loop(file)
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
     result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
     data, text, warnings = loop_facts(result), [repr(result), *_open_cells(result)], []
+    code = INTERRUPTED if result.interrupted else CODES[result.answer.value]
     if certificate is not None and result.answer.value != "unknown":
         try:
             with waiting("certifying"):
@@ -104,12 +110,15 @@ def loop(
         text.append(f"wrote {clean(str(page))}")
     if target is not None:
         path, format = target
-        with waiting("compiling"):
-            program = integraph.loop_program(result, eps=eps)
-            program.save(path) if format is None else program.export(path, format)
-        data["exported"] = path
-        text.append(f"wrote {clean(str(path))}")
-    code = INTERRUPTED if result.interrupted else CODES[result.answer.value]
+        try:
+            with waiting("compiling"):
+                program = integraph.loop_program(result, eps=eps)
+                program.save(path) if format is None else program.export(path, format, limit=limit)
+            data["exported"] = path
+            text.append(f"wrote {clean(str(path))}")
+        except UsageError as reason:
+            warnings.append(f"{reason}, so {clean(str(path))} was not written")
+            code = MISUSE
     return Answer(data, text, code, tuple(warnings))
 
 
