@@ -124,3 +124,16 @@ def test_the_tail_is_part_of_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
             assert ball.rad() < 1e-2
             assert ball.contains(arb(1).tan())
             assert ball.rad() > 1e-12
+
+
+@pytest.mark.parametrize("speed", [0.0, 1e-260, 1e-40])
+def test_a_state_that_stands_still_costs_no_digits(speed: float) -> None:
+    """x' = u − x², where u is a state of the same block that hardly moves."""
+    A, Q = np.array([[0.0, 1.0], [0.0, speed]]), np.zeros((2, 2, 2))
+    Q[0, 0, 0] = -1.0
+    r = Registers()
+    y = r.inputs("y", 2)
+    program = build(r, [segment("s", raw(y, y[:0], A=A, Q=Q, b=np.zeros(2)), duration=5.0)], y)
+    x, u = program([0.5, 0.36], engine="precise")
+    assert x == pytest.approx(0.6 * math.tanh(3.0 + math.atanh(0.5 / 0.6)), rel=1e-15)
+    assert u == 0.36

@@ -137,10 +137,12 @@ class QuadraticFlow:
 
 
 def _goal(y: Balls, slope: Floats, s: Floats, left: float) -> float:
-    """log₂ of a tail, in the norm, that no register notices at the precision of the moment."""
+    """log₂ of a tail, in the norm, that no register notices at the precision of the moment. Those that stand still, or
+    move too little to notice any, do not count."""
     sizes = np.array([largest(ball) for ball in y])
     goals = np.log2(np.maximum(np.maximum(sizes, np.minimum(slope * left, s)), 1e-300) / s) - ctx.prec
-    return float(max(goals.min(), goals.max() - SPREAD)) if math.isfinite(float(goals.max())) else 0.0
+    goals = goals[(slope > LEAST) & (goals < 0)]
+    return float(max(goals.min(), goals.max() - SPREAD)) if len(goals) and math.isfinite(goals.max()) else 0.0
 
 
 def _entries(matrix: Matrix) -> list[list[Entry]]:
