@@ -292,6 +292,15 @@ def test_a_program_needs_no_options_of_a_source(options: dict[str, Any]) -> None
         integraph.bound(integraph.compile("x^2"), (0, 1), **options)
 
 
+@pytest.mark.parametrize("inputs", [1, 3, 6, 12, 13])
+def test_bounds_that_are_exact_at_once(inputs: int) -> None:
+    """Nothing is left to be divided."""
+    bounds = integraph.bound([f"x{n}" for n in range(inputs)], (-1, 2))
+    assert (bounds.low == -1).all()
+    assert (bounds.high == 2).all()
+    assert (bounds.gap == 0).all()
+
+
 def test_refusals_of_sources() -> None:
     with pytest.raises(UsageError, match="can only be called"):
         integraph.bound(lambda x: x + 1.0, (0, 1))
