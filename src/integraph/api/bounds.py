@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from integraph.api.arguments import check_workers, opened, positive
 from integraph.api.graphs import as_graph
+from integraph.api.origin import check_options
 from integraph.errors import UsageError
 from integraph.frontends import Inputs, Parameters, ReadOptions, Target, Variables, domain, read
 from integraph.numbers.intervals import Interval
@@ -50,12 +51,13 @@ def bound(
         if value is not None:
             positive(name, value)
     check_workers(workers, scheduler)
-    source = opened(source)
+    source, options = opened(source), ReadOptions(variables, inputs, box=box, parameters=parameters)
     if isinstance(source, Program):
+        check_options(None, options)
         in_double(source)
         bounds = search(source, where(source, box), gap, seconds, progress, workers, scheduler)
         return replace(bounds, names=input_names(source))
-    target = read(source, ReadOptions(variables, inputs, box=box, parameters=parameters))
+    target = read(source, options)
     cube = interval(domain(target, box), target.inputs)
     bounds = search(computable(target, cube), cube, gap, seconds, progress, workers, scheduler)
     return replace(bounds, names=target.variables if isinstance(target, Function) else ())

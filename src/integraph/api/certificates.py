@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from integraph.api.arguments import check_workers, opened
 from integraph.api.bounds import computable
 from integraph.api.flow_maps import flow_map, is_lifted
-from integraph.api.origin import is_exact, outputs, target_of
+from integraph.api.origin import check_options, is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.constructions.lifting.flow_map import FlowMap
@@ -125,15 +125,15 @@ def check(
     if isinstance(certificate, Program):
         raise UsageError("the certificate comes first: check(certificate, program, source)", argument="certificate")
     check_workers(workers, None)
-    parsed = parsed_certificate(certificate)
+    parsed, options = parsed_certificate(certificate), ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, LoopCertificate):
-        more = {"source": source, "variables": variables, "inputs": inputs, "parameters": parameters}
-        for name, value in more.items():
-            if value is not None:
-                raise UsageError("the certificate of a closed loop takes the loop alone: leave it out", argument=name)
+        check_options(None, options)
+        if source is not None:
+            raise UsageError(
+                "the certificate is about a closed loop, which has no source: leave it out", argument="source"
+            )
         return _check_loop(parsed, program, workers)
     program = opened(program)
-    options = ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, PropertyCertificate):
         if not isinstance(program, Program):
             if source is not None:

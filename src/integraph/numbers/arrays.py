@@ -23,7 +23,8 @@ def numbers(given: Any, what: str, error: type[IntegraphError] = UsageError) -> 
         if isinstance(given, np.ma.MaskedArray):
             raise TypeError("a masked array has missing values")
         if array.dtype.kind not in "biufO" or (array.size and array.dtype.kind == "O" and _odd(array)):
-            raise TypeError(f"they are {array.dtype if array.dtype.kind != 'O' else type(array.flat[0]).__name__}")
+            kind = array.dtype if array.dtype.kind != "O" else type(array.flat[0]).__name__
+            raise TypeError(f"they are {'text' if array.dtype.kind in 'US' else kind}")
         return np.asarray(array, np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as reason:  # the last is torch's, of gradients
         raise error(f"{what} must be numbers that float64 can hold: {reason}") from None

@@ -26,6 +26,12 @@ def interval(box: ArrayLike | None, inputs: int) -> Interval:
     """[0, 1]^d, or one pair (low, high) for all inputs, or one for each, or two arrays (low, high)."""
     if box is None:
         return Interval(np.zeros(inputs), np.ones(inputs))
+    if isinstance(box, str):
+        raise UsageError(
+            "the box must be numbers, (low, high) or a list of such pairs; a text such as [-1,1]^2 is for the command",
+            argument="box",
+            value=box,
+        )
     given = numbers(box, "the box")
     if given.shape not in ((2,), (inputs, 2), (2, inputs)):
         pairs = given.ndim == 2 and given.shape[1] == 2

@@ -69,7 +69,7 @@ def search(
                 for ranges in (linear_ranges(source, box), plain_ranges(source, box)):
                     first = first if ranges is None else first.within(ranges)
                 state = beginning(source, first, box)
-                while wide <= BISECTED and _few(source, state) and state.splittable:
+                while wide <= BISECTED and _few(source, state) and state.ending(0.0) is None:
                     state = advanced(source, state, 0.0, lambda _: max(most // 2, 1), most, partial(map, work))
             if gap is None and seconds is None:
                 ending = Ending.ONE_PASS

@@ -66,10 +66,6 @@ class State:
             return Ending.CELLS
         return None if _splittable(self.cells)[excess > gap].any() else Ending.SMALL
 
-    @property
-    def splittable(self) -> bool:
-        return bool(_splittable(self.cells).any())
-
 
 def beginning(source: Source, cells: Cells, box: Interval) -> State:
     outputs = cells.least.shape[1]

@@ -43,6 +43,8 @@ WORD = re.compile(rf"(?:{'|'.join(WORDS)})(?![A-Za-z0-9_])")
 HELP = "a property is made of comparisons, as in y0 <= 2 and y1 - y0 > 0.1"
 HINTS = {
     "=": "equality of real numbers cannot be proved by enclosures: write y0 >= 1 and y0 <= 1.001, or y0 in [1, 1.001]",
+    "=>": "write >= to compare, implies between clauses",
+    "=<": "write <=",
     "!": "write not, as in not y0 > 1",
     "&": "write and",
     "|": "write or for clauses, abs(y0) for a size",
@@ -54,6 +56,7 @@ HINTS = {
     "∨": "write or",
     "¬": "write not",
 }
+SIGNS = ("=>", "=<")  # of two characters, among them
 Shape = tuple[Any, ...]  # a word and parts, which are shapes or numbers of comparisons
 Linear = tuple[dict[str, Fraction], Fraction]  # coefficients by name, and the constant
 
@@ -220,6 +223,8 @@ class _Reader:
             raise self._wrong(token, f"{name!r} is an input and an output", f"write {other} for the output")
         if name == "y" and self.names.outputs:
             raise self._wrong(token, "y is the name of an only output, and there are several", str(self.names))
+        if name.lower() in WORDS:
+            raise self._wrong(token, f"unknown name {name!r}", f"write {name.lower()}")
         near = nearest(name, self.table)
         raise self._wrong(token, f"unknown name {name!r}", f"{f'did you mean {near}? ' if near else ''}{self.names}")
 
@@ -258,9 +263,9 @@ def _words(line: Line) -> list[Token]:
         if match is None and text[place] in "[]":
             words.append(Token("sign", text[place], place, place + 1))
         elif match is None:
-            c = text[place]
+            c = next((sign for sign in SIGNS if text.startswith(sign, place)), text[place])
             reason, fix = (f"{c!r} is not part of a property", HINTS[c]) if c in HINTS else strange(c)
-            raise line.mistake(place, place + 1, reason, fix)
+            raise line.mistake(place, place + len(c), reason, fix)
         else:
             kind = "word" if word else str(match.lastgroup)
             if text[match.end() : match.end() + 1] == "=" and match[0] in ("<=", ">="):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import re
 import time
 from typing import Any
 
@@ -277,11 +278,27 @@ def test_a_spike_of_width_1e_6_is_not_missed() -> None:
         ({"box": (1, 0)}, "finite low ≤ high"),
         ({"box": (0, float("inf"))}, "finite low ≤ high"),
         ({"box": [(0, 1)] * 3}, "3 pairs for 1 input"),
+        ({"box": "[0,1]"}, "numbers, (low, high)"),
     ],
 )
 def test_refusals_of_arguments(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("(", r"\(")):
+    with pytest.raises(UsageError, match=re.escape(message)):
         integraph.bound("x^2", **{"box": (0, 1), **options})
+
+
+@pytest.mark.parametrize("options", [{"variables": "x, y"}, {"inputs": 2}, {"parameters": {"a": 1}}])
+def test_a_program_needs_no_options_of_a_source(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="leave this out"):
+        integraph.bound(integraph.compile("x^2"), (0, 1), **options)
+
+
+@pytest.mark.parametrize("inputs", [1, 3, 6, 12, 13])
+def test_bounds_that_are_exact_at_once(inputs: int) -> None:
+    """Nothing is left to be divided."""
+    bounds = integraph.bound([f"x{n}" for n in range(inputs)], (-1, 2))
+    assert (bounds.low == -1).all()
+    assert (bounds.high == 2).all()
+    assert (bounds.gap == 0).all()
 
 
 def test_refusals_of_sources() -> None:

@@ -48,6 +48,10 @@ def test_round_trip(result, tmp_path) -> None:
     assert checked.status == "proved"
     assert SPEC in checked.claim
     assert integraph.check(result, result)
+    with pytest.raises(UsageError, match="has no source"):
+        integraph.check(result, result, "x")
+    with pytest.raises(UsageError, match="leave this out"):
+        integraph.check(result, result, parameters={"g": 1.0})
 
 
 def test_an_altered_byte(result, tmp_path) -> None:

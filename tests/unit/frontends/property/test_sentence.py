@@ -93,7 +93,8 @@ def test_decimals_are_exact_and_rows_are_shared() -> None:
         ("y0 in 3", 7, "is missing before"), ("y0 > nan", 6, "unknown name"), ("y0 > 1,2", 7, "nothing is expected"),
         ("y0 ≤ 3", 4, "write <="), ("y0 > 1 or or y1 > 2", 11, "value is missing"), ("not", 4, "value is missing"),
         ("if(y0 < 1, 2, 3) > 1", 7, "inside of a value"), ("y0 > 1/0", 6, "division by zero"),
-        ("y0 && y1", 4, "write and"),
+        ("y0 && y1", 4, "write and"), ("y0 => 1", 4, "write >="), ("y0 =< 1", 4, "write <="),
+        ("y0 > 1 AND y1 > 2", 8, "write and"),
         ("__import__('os') > 1", 12, "strings"), ("y0.x > 1", 3, "attributes"), ("y0 > z(1)", 6, "unknown function"),
     ],
 )  # fmt: skip
