@@ -73,8 +73,8 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "what was lost is 0": ("quadratic_flow", "after[lost, -1] = np.inf", "pass", "an overflow"),
     "what was lost is not read": ("quadratic_flow", "np.setdiff1d(others, used)", "others", "an overflow"),
     # graphs
-    "an end of a domain": ("graph_models", " | (known[0].high > domain[1])", "", "arcsines beyond 1"),
-    "a beginning of a domain": ("graph_models", "(known[0].low < domain[0]) | ", "", "arcsines beyond 1"),
+    "an end of a domain": ("graph_models", " | (known[0].high > edges[1])", "", "arcsines beyond 1"),
+    "a beginning of a domain": ("graph_models", "(known[0].low < edges[0]) | ", "", "arcsines beyond 1"),
     "a layer norm that is less": ("graph_models", "Interval(-bound, bound)", "Interval(-0.9 * bound, 0.9 * bound)",
         "layer norms"),
     "an average that is less": ("graph_models", "intersection(ranges, hull)",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from integraph.api.arguments import check_workers, opened
 from integraph.api.bounds import computable
 from integraph.api.flow_maps import flow_map, is_lifted
-from integraph.api.origin import check_options, is_exact, outputs, target_of
+from integraph.api.origin import is_exact, outputs, target_of
 from integraph.certify.problem import Box  # and the package, before a function takes its name
 from integraph.clock import DeadlineError, check_deadline
 from integraph.constructions.lifting.flow_map import FlowMap
@@ -127,11 +127,9 @@ def check(
     check_workers(workers, None)
     parsed, options = parsed_certificate(certificate), ReadOptions(variables, inputs, parameters=parameters)
     if isinstance(parsed, LoopCertificate):
-        check_options(None, options)
-        if source is not None:
-            raise UsageError(
-                "the certificate is about a closed loop, which has no source: leave it out", argument="source"
-            )
+        asked = {"source": source, "variables": variables, "inputs": inputs, "parameters": parameters}
+        for name in (name for name, value in asked.items() if value is not None):
+            raise UsageError("the certificate is about a closed loop, which has no source: leave it out", argument=name)
         return _check_loop(parsed, program, workers)
     program = opened(program)
     if isinstance(parsed, PropertyCertificate):

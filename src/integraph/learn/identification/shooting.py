@@ -107,8 +107,8 @@ class Linearisation:
 
 def advanced(fit: Fit, y: Floats, u: Floats, h: Floats, mask: Mask | None) -> Floats:
     """[y | ∂y/∂start | ∂y/∂Θ] (N, n, …) after the time h, for the coefficients of `mask`; y alone without one."""
-    chunks = range(0, len(y), CHUNK)
-    parts = [_advanced(fit, *(given[k : k + CHUNK].T for given in (y, u, h)), mask) for k in chunks]
+    chunks = [slice(k, k + CHUNK) for k in range(0, len(y), CHUNK)]
+    parts = [_advanced(fit, y[chunk].T, u[chunk].T, h[chunk].T, mask) for chunk in chunks]
     return np.concatenate([part.transpose(2, 0, 1) for part in parts])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import re
 import time
 from typing import Any
 
@@ -20,7 +19,6 @@ from integraph.certify.bounds import cells, search, state
 from integraph.certify.bounds.bounds import Ending
 from integraph.certify.bounds.cells import bounded, degree_for, division
 from integraph.certify.search import pool
-from integraph.errors import UsageError
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
@@ -268,30 +266,6 @@ def test_a_spike_of_width_1e_6_is_not_missed() -> None:
     assert bounds.high[0] >= 0.98
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gap": 0.0}, "gap = 0.0"),
-        ({"gap": float("nan")}, "gap = nan"),
-        ({"seconds": -1}, "seconds = -1"),
-        ({"seconds": True}, "seconds = True"),
-        ({"box": (1, 0)}, "finite low ≤ high"),
-        ({"box": (0, float("inf"))}, "finite low ≤ high"),
-        ({"box": [(0, 1)] * 3}, "3 pairs for 1 input"),
-        ({"box": "[0,1]"}, "numbers, (low, high)"),
-    ],
-)
-def test_refusals_of_arguments(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
-        integraph.bound("x^2", **{"box": (0, 1), **options})
-
-
-@pytest.mark.parametrize("options", [{"variables": "x, y"}, {"inputs": 2}, {"parameters": {"a": 1}}])
-def test_a_program_needs_no_options_of_a_source(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="leave this out"):
-        integraph.bound(integraph.compile("x^2"), (0, 1), **options)
-
-
 @pytest.mark.parametrize("inputs", [1, 3, 6, 12, 13])
 def test_bounds_that_are_exact_at_once(inputs: int) -> None:
     """Nothing is left to be divided."""
@@ -299,19 +273,6 @@ def test_bounds_that_are_exact_at_once(inputs: int) -> None:
     assert (bounds.low == -1).all()
     assert (bounds.high == 2).all()
     assert (bounds.gap == 0).all()
-
-
-def test_refusals_of_sources() -> None:
-    with pytest.raises(UsageError, match="can only be called"):
-        integraph.bound(lambda x: x + 1.0, (0, 1))
-    with pytest.raises(UsageError, match="bits"):
-        integraph.bound(integraph.compile("x^2", 0.1, method="paper"))
-    with pytest.raises(UsageError, match="scheduler"):
-        integraph.bound("x^2", workers=2, scheduler="tcp://127.0.0.1:1")
-    with pytest.raises(UsageError, match="no registers"):
-        _ = integraph.bound("x^2").registers
-    with pytest.raises(UsageError, match="not decided"):
-        integraph.bound("if(x < 0.5, x, 1 - x)", (0, 1))
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def test_round_trip(result, tmp_path) -> None:
     assert integraph.check(result, result)
     with pytest.raises(UsageError, match="has no source"):
         integraph.check(result, result, "x")
-    with pytest.raises(UsageError, match="leave this out"):
+    with pytest.raises(UsageError, match="has no source: leave it out"):
         integraph.check(result, result, parameters={"g": 1.0})
 
 
