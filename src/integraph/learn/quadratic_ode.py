@@ -22,6 +22,7 @@ import numpy as np
 from integraph.errors import UsageError
 from integraph.flow.jax.batch import batch_of
 from integraph.flow.jax.taylor import Controls, flow, solution, times
+from integraph.learn.taylor_steps import enough
 from integraph.program import Program
 
 Array = Any
@@ -155,7 +156,6 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         """A model of kind `free` with the controls of a program, to be trained further. Its order and steps are
         measured: they are as many as bring Taylor steps to the true flow in the box of the program."""
         from integraph.learn.learned_program import controls
-        from integraph.learn.taylor_steps import enough
 
         segments, C = controls(given)
         order, steps = enough(segments, given)

@@ -19,7 +19,7 @@ def test_the_page_says_what_is_proved_and_what_is_open(tmp_path: Path) -> None:
     assert "x &lt; 2 always" in text
     assert "w in [-1, 1]" in text
     assert sorted(file.name for file in (tmp_path / "figures").iterdir()) == ["phase.svg", "tube.svg"]
-    swing = setting | {"controller": "-x", "steps": 36}  # a disturbance that changes reaches farther than a constant one
+    swing = setting | {"controller": "-x", "steps": 36}  # if it changes, w reaches farther than a constant
     unknown = integraph.loop(**swing, spec="x < 1.6", cells=2)
     assert unknown.answer.value == "unknown"
     text = integraph.report(unknown, tmp_path / "tube.html").read_text()
