@@ -9,7 +9,6 @@ import pytest
 
 import export_programs
 import integraph
-from integraph.flow.jax import function as function_module
 from lazy import Lazy, needs
 from networks import random_network
 from slow import mostly_slow
@@ -42,7 +41,7 @@ def test_long_batches_run_in_chunks(name: str, monkeypatch: pytest.MonkeyPatch) 
         return [value, function(params, x), curvature, slopes[1], *slopes[0].values()]
 
     wanted = everything()
-    monkeypatch.setattr(function_module, "CHUNK", 7)
+    monkeypatch.setattr("integraph.flow.jax.function.CHUNK", 7)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0}, raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     text = str(jax.make_jaxpr(lambda x: function(params, x))(x))
