@@ -26,6 +26,8 @@ def check_workers(workers: int | None, scheduler: str | None) -> None:
         )
     if workers is not None:
         whole("workers", workers, 1)
+    if scheduler is not None and (not isinstance(scheduler, str) or not scheduler):
+        raise UsageError("give its address, such as tcp://host:8786", argument="scheduler", value=scheduler)
 
 
 def positive(name: str, value: Any) -> None:

@@ -96,7 +96,7 @@ def proof_beside(program: Path) -> Path:
 
 def output(path: Path, kind: FileKind, option: str, inputs: Iterable[Path | None] = ()) -> Path:
     """Where to write, with a suffix; or a UsageError: a name for other things, or in the place of something else."""
-    if not path.name:
+    if not path.name or (is_there(path) and path.is_dir()):
         raise UsageError(f"{option} {path}: this is a folder, name a file in it")
     target = path if path.suffix else path.with_suffix(kind.suffixes[0])
     usual = " or ".join(kind.suffixes)

@@ -201,6 +201,7 @@ def test_files_that_would_be_lost(tmp_path: Path) -> None:
     for words, wanted in (
         (["-o", text], "not a program"),
         (["-o", folder], "folder"),
+        (["-o", tmp_path], "this is a folder, name a file in it"),
         (["-o", tmp_path / "net.onnx"], ".integraph"),
         (["-o", tmp_path / "none" / "a.integraph"], "there is no folder"),
         (["-o", tmp_path / "a.integraph", "--certify"], "not a proof"),
@@ -211,6 +212,7 @@ def test_files_that_would_be_lost(tmp_path: Path) -> None:
         assert wanted in said.err
     assert text.read_text() == "years of work"
     assert not (tmp_path / "a.integraph").exists()
+    assert not tmp_path.with_suffix(".integraph").exists()
 
 
 def test_a_suffix_is_added_and_a_program_is_replaced(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from integraph.certify.bounds.network_models import network_models
 from integraph.certify.bounds.program_models import program_models, segment_forms
 from integraph.certify.bounds.quadratic_flow import QuadraticFlow
 from integraph.clock import check_deadline
-from integraph.numbers.arrays import Floats
+from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.models import SYMBOLS, Models, of_cells
 from integraph.numbers.models.monomials import monomials
@@ -95,19 +95,30 @@ def division(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     wide = np.flatnonzero(high > low)
     if not 0 < len(wide) <= DIVIDED:
         return low[None], high[None]
-    parts = np.ones(len(low), np.int64)
-    order = wide[np.argsort(0.5 * low[wide] - 0.5 * high[wide], kind="stable")]
+    order = np.argsort(0.5 * low[wide] - 0.5 * high[wide], kind="stable")
+    parts = np.ones(len(wide), np.int64)
     axis = 0
     while parts.prod() * 2 <= FIRST:
         parts[order[axis % len(order)]] *= 2
         axis += 1
-    shares = [np.arange(n + 1) / n for n in parts]
-    edges = [a * (1 - share) + b * share for a, b, share in zip(low, high, shares, strict=True)]
-    for edge, a, b in zip(edges, low, high, strict=True):
-        edge[0], edge[-1] = a, b
-        np.clip(edge, a, b, out=edge)
-    lows, highs = (np.meshgrid(*(edge[part] for edge in edges), indexing="ij") for part in (slice(-1), slice(1, None)))
-    return np.stack([x.ravel() for x in lows], 1), np.stack([x.ravel() for x in highs], 1)
+    edges = [_edges(*sides) for sides in zip(low[wide].tolist(), high[wide].tolist(), parts.tolist(), strict=True)]
+    return _cells(low, wide, edges, slice(-1)), _cells(high, wide, edges, slice(1, None))
+
+
+def _edges(low: float, high: float, parts: int) -> Floats:
+    """The ends of so many equal parts of a side."""
+    share = np.arange(parts + 1) / parts
+    edges: Floats = np.clip(low * (1 - share) + high * share, low, high)
+    edges[0], edges[-1] = low, high
+    return edges
+
+
+def _cells(ends: Floats, wide: Indices, edges: list[Floats], part: slice) -> Floats:
+    """The lower or the upper ends of all cells; sides of no width are as they were."""
+    grid = np.meshgrid(*(edge[part] for edge in edges), indexing="ij")
+    cells = np.tile(ends, (grid[0].size, 1))
+    cells[:, wide] = np.stack([side.ravel() for side in grid], 1)
+    return cells
 
 
 def batch_size(source: Source, inputs: int, degree: int) -> int:

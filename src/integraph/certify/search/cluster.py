@@ -119,8 +119,6 @@ def _connected(Client: Any, scheduler: str) -> Any:
 
 
 def _client(Client: Any, scheduler: str) -> Any:
-    if not isinstance(scheduler, str) or not scheduler:
-        raise UsageError("give its address, such as tcp://host:8786", argument="scheduler", value=scheduler)
     try:
         client = _connected(Client, scheduler)
     except (OSError, ValueError, TypeError) as error:

@@ -22,6 +22,9 @@ from integraph.errors import UsageError
         ({"box": (0, float("inf"))}, "finite low ≤ high"),
         ({"box": [(0, 1)] * 3}, "3 pairs for 1 input"),
         ({"box": "[0,1]"}, "numbers, (low, high)"),
+        ({"workers": 0}, "workers = 0"),
+        ({"scheduler": 3}, "scheduler = 3: give its address"),
+        ({"scheduler": ""}, "scheduler = '': give its address"),
     ],
 )
 def test_refusals_of_arguments(options: dict[str, Any], message: str) -> None:

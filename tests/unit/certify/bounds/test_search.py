@@ -195,6 +195,21 @@ def test_sides_of_no_width_are_no_variables() -> None:
     assert bounds.high[0] >= y.max() >= bounds.high[0] - 1e-4
 
 
+def test_a_few_wide_sides_among_many() -> None:
+    """As pixels that change in an image: the others are no sides of the cells, however many they are."""
+    network, x = random_network((100, 4, 1), "tanh"), np.random.default_rng(1).uniform(size=100)
+    low, high = x.copy(), x.copy()
+    high[[3, 90]] += 0.5
+    bounds = integraph.bound(network, np.stack([low, high], 1))
+    y = network(np.random.default_rng(2).uniform(low, high, (2000, 100)))
+    assert bounds.low[0] <= y.min() <= y.max() <= bounds.high[0]
+    assert bounds.width[0] <= 1.05 * (y.max() - y.min())
+    lows, highs = division(low, high)
+    assert len(lows) == cells.FIRST
+    assert (lows[:, 5] == x[5]).all()
+    assert (highs[:, 5] == x[5]).all()
+
+
 @pytest.mark.parametrize("d", range(1, 8))
 def test_the_first_division_covers_the_box(d: int) -> None:
     rng = np.random.default_rng(d)

@@ -35,12 +35,12 @@ def graph_of(make: Make, shape: tuple[int, ...] = (3, 4)) -> Graph:
     return b.graph([make(b, b.input("x", shape))])
 
 
-def layer_norm(b: Builder, x: int) -> int:
+def layer_norm(b: Builder, x: int, more: float = 0.1) -> int:
     rows = b.nodes[x].shape[0]
     mean = b.apply("reshape", b.mean(x, (1,), "mean"), data=((rows, 1),))
     d = b.apply("sub", x, mean)
     variance = b.apply("reshape", b.mean(b.apply("mul", d, d), (1,), "variance"), data=((rows, 1),))
-    return b.apply("mul", d, b.power(b.apply("add", variance, b.constant(0.1)), -0.5, "root"))
+    return b.apply("mul", d, b.power(b.apply("add", variance, b.constant(more)), -0.5, "root"))
 
 
 def dense(f: str) -> Make:
@@ -105,13 +105,22 @@ def test_smoothed_kinks(name: str) -> None:
     assert 0.5 * proof.upper < proof.lower <= proof.upper
 
 
-@pytest.mark.parametrize("make", [lambda b, x: b.apply("div", b.constant(1.0), x), lambda b, x: b.apply("ln", x)])
-def test_where_there_is_no_value(make: Make) -> None:
+@pytest.mark.parametrize(
+    ("make", "node"),
+    [
+        (lambda b, x: b.apply("div", b.constant(1.0), x), "x"),
+        (lambda b, x: b.apply("ln", x), "x"),
+        (lambda b, x: layer_norm(b, x, more=0.0), "root: add 11"),  # its base
+    ],
+    ids=["quotient", "logarithm", "layer norm"],
+)
+def test_where_there_is_no_value(make: Make, node: str) -> None:
     """The node is named."""
-    graph = graph_of(make, (1,))
+    graph = graph_of(make, (1, 4))
     proof = integraph.certify(integraph.compile(graph, box=(-1, 1)), graph, box=(-1, 1), progress=False)
     assert proof.status == "unknown"
-    assert "x may reach 0 on the box" in proof.reason
+    assert proof.upper == np.inf
+    assert f"{node} may reach 0 on the box" in proof.reason
 
 
 def changed(program: Program, change: Callable[[Block], Block | None]) -> Program:
