@@ -1,5 +1,5 @@
-"""How fast a lifted system leaves the manifold where new variables equal their formulas, and how far from 1 these are: a
-choice among equals.
+"""How fast a lifted system leaves the manifold where new variables equal their formulas, and how far from 1 they are:
+a choice among equals.
 
 Off the manifold by g = w − φ(x), a solution moves with g' = N(x) g to first order, where N = ∂W/∂w − Dφ ∂X/∂w for
 x' = X and w' = W. An eigenvalue of N with a large positive real part amplifies what integrators leave. No rule that

@@ -1,4 +1,4 @@
-"""A program of a lifted system on every engine that integrates, in jax and PyTorch, from a file, and as a file for jax."""
+"""A program of a lifted system on every engine that integrates, in jax and PyTorch, and from files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_default_is_taylor_and_exact_says_why_not(
     program: integraph.Program, x: np.ndarray, tmp_path: Path
 ) -> None:
     assert program.flow(x).engine == "taylor"
-    with pytest.raises(UsageError, match="a block has no closed form.*use 'taylor'"):
+    with pytest.raises(UsageError, match=r"a block has no closed form.*use 'taylor'"):
         program.flow(x, "exact")
     program.save(tmp_path / "energy.integraph")
     again = integraph.load(tmp_path / "energy.integraph")

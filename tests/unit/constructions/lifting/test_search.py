@@ -165,6 +165,18 @@ def test_fractions_stay_exact() -> None:
     assert {term.value for term in system.terms if term.i == 0} == {Fraction(-1, 3), Fraction(1, 10)}
 
 
+@pytest.mark.parametrize(
+    ("side", "value"),
+    [("erf(x - x)", 0.0), ("tanh(y - y + 1/2)", np.tanh(0.5)), ("abs(x - x - 2)", 2.0)],
+)
+def test_a_function_of_what_cancels_is_a_number(side: str, value: float) -> None:
+    system = integraph.lift({"x": f"{side} - x", "y": "-y"})
+    assert system.new == ()
+    assert system.b[0] == pytest.approx(value, rel=1e-15)
+    with pytest.raises(SourceError, match="is not finite"):
+        integraph.lift("x' = ln(x - x)")
+
+
 @pytest.mark.parametrize("side", ["x^0.123", "x^-0.3", "x^0.123456789", "x^0.99 - x^-0.01", "1/x^0.001"])
 def test_powers_far_from_whole_numbers_are_lifted(side: str) -> None:
     """One new variable for each, x^(p − 1): its exponent is larger than those of the equation."""
