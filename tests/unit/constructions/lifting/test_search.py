@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import integraph
 from integraph import QuadraticSystem
-from integraph.constructions.lifting import construction
+from integraph.constructions.lifting import construction, derivation
 from integraph.constructions.lifting.beam import beam
+from integraph.constructions.lifting.polynomials import scale
 from integraph.constructions.lifting.search import SearchTimeError
 from integraph.constructions.lifting.variants import variants
 from integraph.errors import SourceError, UsageError
@@ -193,3 +194,16 @@ def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.Monkey
 
 def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
     assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new
+
+
+def test_rules_that_make_numbers_grow_end_a_variant_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 0
+
+    def recorded(p: Any, by: Fraction, shift: Any) -> Any:
+        nonlocal longest
+        longest = max(longest, by.denominator.bit_length())
+        return scale(p, by, shift)
+
+    monkeypatch.setattr(derivation, "scale", recorded)
+    assert integraph.lift("x' = 1.0035 - y^2 - erf(x^2) - x; y' = 1.7*x - y", seconds=30, progress=False).minimal
+    assert 1000 < longest <= derivation.LONG
