@@ -182,8 +182,6 @@ def _formula(source: Any, variables: Variables, parameters: Parameters) -> Funct
         return sympy_tree.read(source, variables)
     if isinstance(source, Graph):
         raise UsageError("Theorem 1 compiles formulas and functions, and this is a graph: leave the method out")
-    if callable(getattr(source, "program", None)):
-        raise UsageError("a lifted system becomes a program by its own method, system.program(T, box)")
     raise UsageError(f"cannot read a function from {type(source).__name__}: accepted are {FUNCTIONS}")
 
 
