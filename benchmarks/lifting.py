@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import integraph
 from integraph.constructions.lifting import construction
-from integraph.constructions.lifting.drift import growth
+from integraph.constructions.lifting.drift import preference
 from integraph.errors import FlowError
 from measure import clock, show, verdict
 from ode_models import ELEMENTARY, HODGKIN_HUXLEY, POLYNOMIAL, Model
@@ -65,13 +65,13 @@ def timed(model: Model, seconds: float = LONG) -> tuple[float, integraph.Quadrat
 
 def drift(name: str, model: Model) -> tuple[object, ...]:
     """The manifold error at T of the first of all equal systems, of the one that is taken, and of the worst."""
-    equals: list[tuple[float, integraph.QuadraticSystem]] = []
+    equals: list[tuple[tuple[float, float], integraph.QuadraticSystem]] = []
 
-    def record(system: integraph.QuadraticSystem) -> float:
-        equals.append((growth(system), system))
+    def record(system: integraph.QuadraticSystem) -> tuple[float, float]:
+        equals.append((preference(system), system))
         return equals[-1][0]
 
-    with patch.object(construction, "growth", record):
+    with patch.object(construction, "preference", record):
         integraph.lift(model.equations, inputs=model.inputs, progress=False)
     errors = [manifold_error(system, model) for _, system in equals]
     taken = min(range(len(equals)), key=lambda place: equals[place][0])

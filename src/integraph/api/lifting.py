@@ -8,9 +8,11 @@ from typing import Any
 from integraph.constructions.lifting.construction import SECONDS
 from integraph.constructions.lifting.construction import lift as lifted
 from integraph.constructions.lifting.quadratic_system import QuadraticSystem
+from integraph.errors import UsageError
 from integraph.frontends import Parameters
 from integraph.frontends.dynamics import read_system
 from integraph.numbers.arrays import real
+from integraph.program import Program
 
 
 def lift(
@@ -36,5 +38,8 @@ def lift(
     keeps the smallest set; `minimal` says whether fewer were excluded, and `among` among what. Ctrl-C keeps the best so
     far.
     """
+    if isinstance(source, (QuadraticSystem, Program)):
+        what = "a program" if isinstance(source, Program) else "a lifted system"
+        raise UsageError(f"{what} is quadratic already: give differential equations", argument="source")
     system = read_system(source, inputs=inputs, positive=positive, parameters=parameters, states=states)
     return lifted(system, real(seconds, "seconds"), progress)

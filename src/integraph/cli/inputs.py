@@ -129,8 +129,8 @@ def _pair(part: str, text: str) -> tuple[float, float]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """'x,y' as a list of names."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    """'x,y' or 'x y' as a list of names."""
+    return None if text is None else [name for part in text.split(",") for name in part.split() or [""]]
 
 
 def inputs_of(text: str | None) -> Inputs:

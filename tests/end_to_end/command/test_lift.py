@@ -24,9 +24,16 @@ def test_radii_are_rounded_outward() -> None:
     assert Fraction(low) <= Fraction("0.099999") < Fraction("0.100001") <= Fraction(high)
     assert high - low < 2.0000001e-6
     assert (starts["v"], starts["w"]) == (-2.0, (0.5, 1.5))
+    between = starts_of("x=[0.1, 0.3]; v=1, w=[-1;1e-2]")
+    assert (between["v"], between["w"]) == (1.0, (-1.0, 0.01))
+    low, high = between["x"]  # type: ignore[misc]
+    assert Fraction(low) <= Fraction("0.1") < Fraction("0.3") <= Fraction(high)
+    assert high - low < 0.2 + 1e-15
 
 
-@pytest.mark.parametrize("text", ["x", "x=", "x=1±", "x=1;x=2", "x=nan", "x=1e9999", "x=__import__('os')"])
+@pytest.mark.parametrize(
+    "text", ["x", "x=", "x=1±", "x=1;x=2", "x=nan", "x=[1]", "x=[1,2", "x=[1,2];x=3", "x=1e9999", "x=__import__('os')"]
+)
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="give every state and input once"):
         starts_of(text)
@@ -80,6 +87,10 @@ def test_solutions_and_their_end() -> None:
     ("arguments", "words"),
     [
         (("x' = v; v' = -g*x",), "give it a value as a parameter, or an equation, or name it among the inputs (--set)"),
+        (
+            ("x' = -x + u*v", "--inputs", "u v", "--positive", "y"),
+            "no state and no input: these are x, u, v (--positive)",
+        ),
         (("  ",), "SOURCE is empty"),
         (("hello",), "hello has no equation"),
         ((PENDULUM, "--time", "1"), "add -o NAME.integraph or --enclose"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from integraph.clock import now
 from integraph.constructions.lifting.beam import beam
 from integraph.constructions.lifting.derivation import CircularRulesError
-from integraph.constructions.lifting.drift import growth
+from integraph.constructions.lifting.drift import preference
 from integraph.constructions.lifting.equations import ORDERS, Selection, equations
 from integraph.constructions.lifting.formulas import monomial_text
 from integraph.constructions.lifting.large_system import lift_large
@@ -86,8 +86,9 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
         )
     minimal = ended and decided
     variant, among = best.variant, _among(attempts)
-    ways = [(_selection(variant, new), order) for new in best.sets for order in ORDERS]
-    return min((equations(system, selection, order, minimal, among) for selection, order in ways), key=growth)
+    selections = (_selection(variant, new) for new in best.sets)
+    equals = [one for selection in selections for one in equations(system, selection, minimal, among, ORDERS)]
+    return min(equals, key=preference) if len(equals) > 1 else equals[0]
 
 
 def _selection(variant: Variant, new: list[int]) -> Selection:

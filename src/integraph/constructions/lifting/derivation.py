@@ -15,10 +15,11 @@ from integraph.constructions.lifting.polynomials import ONE, Monomial, Polynomia
 from integraph.constructions.lifting.ring import SUM, Generator, Ring
 
 REPLACEMENTS = 5_000  # in one derivative: rules that go round in circles are given up
+LONG = 4096  # bits of a coefficient: those of rules that go round in circles grow, too
 
 
 class CircularRulesError(ValueError):
-    """Rules that replace each other's results for ever."""
+    """Rules that replace each other's results for ever, or by ever longer numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Derivation:
             if not waiting:
                 return {monomial: value for monomial, value in done.items() if value}
             monomial, value = waiting.popitem()
+            if value.denominator.bit_length() > LONG:
+                raise CircularRulesError
             rule = self._rule(monomial) if value else None
             if rule is None:
                 done[monomial] = done.get(monomial, Fraction(0)) + value

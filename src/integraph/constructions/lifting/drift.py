@@ -1,9 +1,11 @@
-"""How fast a lifted system leaves the manifold where new variables equal their formulas: a choice among equals.
+"""How fast a lifted system leaves the manifold where new variables equal their formulas, and how far from 1 they are:
+a choice among equals.
 
 Off the manifold by g = w − φ(x), a solution moves with g' = N(x) g to first order, where N = ∂W/∂w − Dφ ∂X/∂w for
 x' = X and w' = W. An eigenvalue of N with a large positive real part amplifies what integrators leave. No rule that
 writes monomials as products is always the best, so the growth is computed at points, the same for all candidates:
-of the size of the start, where the source says how a system begins.
+of the size of the start, where the source says how a system begins. Where that decides nothing, variables of moderate
+size are better: they lose fewer digits, and a machine in fixed point can hold them.
 """
 
 from __future__ import annotations
@@ -25,6 +27,22 @@ STEP = 1e-5  # of central differences, as a part of the same
 DIGITS = 6  # that decide; what is equal to these is equal
 
 
+def preference(system: QuadraticSystem) -> tuple[float, float]:
+    """The smallest is the best of equals."""
+    return growth(system), spread(system)
+
+
+def spread(system: QuadraticSystem) -> float:
+    """How many powers of ten lie between 1 and the new variable that is farthest from it, in the mean over the points;
+    0 where no point has values."""
+    if system.definitions is None:
+        return 0.0
+    with np.errstate(all="ignore"):  # the logarithm of 0
+        decades = np.abs(np.log10(np.abs(float_arithmetic.values(system.definitions, _points(system)[0]))))
+    finite = decades[np.isfinite(decades).all(1)]
+    return float(f"{finite.max(1).mean():.{DIGITS}g}") if len(finite) else 0.0
+
+
 def growth(system: QuadraticSystem) -> float:
     """The mean of the largest real part of an eigenvalue of N, where the formulas have values; 0 where none has."""
     if system.definitions is None:
@@ -38,12 +56,17 @@ def growth(system: QuadraticSystem) -> float:
     return float(f"{rates.mean():.{DIGITS}g}")
 
 
+def _points(system: QuadraticSystem) -> tuple[Floats, Floats]:
+    """Where systems are compared, and the sizes of states and inputs there."""
+    start = np.array(system.source.start or np.zeros(len(system.source.variables)))
+    size = np.where(start == 0.0, 1.0, start)
+    return size * np.random.default_rng(5).uniform(LOW, HIGH, (POINTS, len(size))), size
+
+
 def _normal(system: QuadraticSystem, definitions: Expression) -> Floats:
     """N at the points, (points, new, new)."""
     d = len(system.source.variables)
-    start = np.array(system.source.start or np.zeros(d))
-    size = np.where(start == 0.0, 1.0, start)
-    x = size * np.random.default_rng(5).uniform(LOW, HIGH, (POINTS, d))
+    x, size = _points(system)
     formulas = float_arithmetic.values(definitions, x)
     steps = np.diag(STEP * size)
     shifted = (x[:, None] + np.concatenate([steps, -steps])).reshape(-1, d)

@@ -7,7 +7,7 @@ pushes it away, and x·x does neither.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -39,8 +39,10 @@ class Selection:
     quadratic: Sequence[int] = ()
 
 
-def equations(system: DynamicalSystem, selection: Selection, order: str, minimal: bool, among: str) -> QuadraticSystem:
-    """The quadratic system of a selection of new variables, with one of `ORDERS`."""
+def equations(
+    system: DynamicalSystem, selection: Selection, minimal: bool, among: str, orders: Iterable[str]
+) -> list[QuadraticSystem]:
+    """The quadratic systems of a selection of new variables, with some of `ORDERS`; those that are the same once."""
     ring, chosen = selection.ring, selection.chosen
     registers: list[Monomial] = [*(((n, 1),) for n in range(ring.states)), *chosen]
     forms: dict[Monomial, Form] = {ONE: {CONSTANT: Fraction(1)}}
@@ -51,17 +53,22 @@ def equations(system: DynamicalSystem, selection: Selection, order: str, minimal
         forms[((number, 1),)] = {places[m[0][0]] if m else CONSTANT: value for m, value in p.items()}
     plain = {ONE, *registers[: ring.states]}  # 1 and the states stay as they are
     products = Products(forms)  # the constant first, then states: linear terms and known factors
-    rows: list[Term] = []
-    for place, m in enumerate(registers):
-        terms: dict[tuple[int, int], Fraction] = {}
-        for monomial, value in selection.derivation(m).items():
-            some = products.pairs(monomial)[: 1 if monomial in plain else None]
-            pair = ORDERS[order](ring, m, value, some) if some else None
-            for key, part in _terms(selection, forms, pair, monomial):
-                terms[key] = terms.get(key, Fraction(0)) + value * part
-        rows += [Term(place, *key, value) for key, value in sorted(terms.items()) if value]
-    if any(abs(term.value) > LARGEST for term in rows):
-        raise SourceError("a coefficient of the lifted equations is larger than 1.8e308: choose other units")
+    sides = [
+        [
+            (one, value, products.pairs(one)[: 1 if one in plain else None])
+            for one, value in selection.derivation(m).items()
+        ]
+        for m in registers
+    ]
+    written: dict[tuple[tuple[Pair | None, ...], ...], tuple[Term, ...]] = {}
+    for order in orders:
+        choose = ORDERS[order]
+        pairs = tuple(
+            tuple(choose(ring, m, value, some) if some else None for _, value, some in side)
+            for m, side in zip(registers, sides, strict=True)
+        )
+        if pairs not in written:
+            written[pairs] = tuple(_rows(selection, forms, sides, pairs))
     formulas = tuple(monomial_text(ring, m) for m in chosen)
     definitions = expression_of(ring, system.variables, chosen) if chosen else None
     formed: list[Term] = []
@@ -69,7 +76,27 @@ def equations(system: DynamicalSystem, selection: Selection, order: str, minimal
         pair = next((each for each in products.pairs(m) if m not in each), None)
         formed += [Term(place, *key, value) for key, value in (_terms(selection, forms, pair, m) if pair else ())]
     names = _names(system, len(chosen))
-    return QuadraticSystem(system, names, formulas, definitions, tuple(rows), minimal, among, tuple(formed))
+    return [
+        QuadraticSystem(system, names, formulas, definitions, rows, minimal, among, tuple(formed))
+        for rows in written.values()
+    ]
+
+
+def _rows(
+    selection: Selection,
+    forms: dict[Monomial, Form],
+    sides: Sequence[Sequence[tuple[Monomial, Fraction, Sequence[Pair]]]],
+    pairs: Sequence[Sequence[Pair | None]],
+) -> Iterator[Term]:
+    """The terms of all derivatives, where these products stand for their monomials."""
+    for place, (side, chosen) in enumerate(zip(sides, pairs, strict=True)):
+        terms: dict[tuple[int, int], Fraction] = {}
+        for (monomial, value, _), pair in zip(side, chosen, strict=True):
+            for key, part in _terms(selection, forms, pair, monomial):
+                terms[key] = terms.get(key, Fraction(0)) + value * part
+        if any(abs(value) > LARGEST for value in terms.values()):
+            raise SourceError("a coefficient of the lifted equations is larger than 1.8e308: choose other units")
+        yield from (Term(place, *key, value) for key, value in sorted(terms.items()) if value)
 
 
 def _terms(

@@ -61,7 +61,7 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
             argument="seconds",
         )
     selection = Selection(best.ring, best.derivation, best.chosen, best.free)
-    return equations(system, selection, "first", not best.chosen, AMONG)
+    return equations(system, selection, not best.chosen, AMONG, ["first"])[0]
 
 
 def _choices(system: DynamicalSystem) -> Iterator[_Choice]:

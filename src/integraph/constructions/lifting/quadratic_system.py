@@ -149,7 +149,11 @@ class QuadraticSystem:
             for name in {*x.keys()} ^ {*variables}:
                 what = "is no state and no input" if name in x else "is missing"
                 raise UsageError(f"{name} {what}: give {_listed(variables)}", argument="x0")
-            columns = np.broadcast_arrays(*(numbers(x[name], f"the start of {name}").reshape(-1) for name in variables))
+            each = [numbers(x[name], f"the start of {name}").reshape(-1) for name in variables]
+            if len(counts := sorted({len(one) for one in each} - {1})) > 1:
+                lengths = " and ".join(map(str, counts))
+                raise UsageError(f"starts are lists of {lengths} values: give one number, or as many", argument="x0")
+            columns = np.broadcast_arrays(*each)
             array = np.stack(columns, 1)
         else:
             array = np.atleast_2d(numbers(x, "x0"))

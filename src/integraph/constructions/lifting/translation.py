@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
+
 from integraph.constructions.lifting.polynomials import ONE, Polynomial, add, constant, generator, multiply, scale
 from integraph.constructions.lifting.ring import HALF, Ring
 from integraph.errors import SourceError
 from integraph.targets.constants import constants
 from integraph.targets.expression import CHOICES, CONDITION, CONSTANTS, NUMBER, VARIABLE, Expression, Step
+from integraph.targets.float_arithmetic import OPERATIONS
 
 KINKS = {  # and what is smooth
     CHOICES[0]: "u - softplus(k*(u - v))/k for min(u, v)",
@@ -40,6 +43,8 @@ def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
             value = RATIONAL[step.op](ring, *args)
         elif number in fixed and not (step.op == "power" and step.text):
             value = _fixed(fixed[number][0], step, expression)
+        elif step.op in OPERATIONS and all(p.keys() <= {ONE} for p in args):  # x - x + 1
+            value = _fixed(_value(step.op, args), step, expression)
         elif step.op in KINKS:
             raise SourceError(
                 f"{_words(step, expression)} has a kink or a jump, and a lift needs smooth functions: write "
@@ -53,6 +58,11 @@ def translate(expression: Expression, ring: Ring) -> list[Polynomial]:
             value = ring.function(step.op, args[0])
         values.append(value)
     return [values[n] for n in expression.outputs]
+
+
+def _value(op: str, args: list[Polynomial]) -> float:
+    with np.errstate(all="ignore"):
+        return float(OPERATIONS[op](*(float(p.get(ONE, 0)) for p in args)))
 
 
 def _fixed(value: float, step: Step, expression: Expression) -> Polynomial:

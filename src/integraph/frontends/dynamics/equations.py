@@ -36,6 +36,7 @@ LEFT = re.compile(
     rf"|(?P<name>{NAME}))[ \t]*=(?!=)[ \t]*"
 )
 PRIMED = re.compile(rf"({NAME})([{PRIMES}]+)")
+MODULES = ("np", "numpy", "math", "sp", "sympy", "jnp", "torch")
 USAGE = "write x' = …, x'' = … or dx/dt = … for a state, k = … for a definition"
 
 
@@ -98,6 +99,9 @@ def read_equations(
         one, token = unknown[0]
         near = nearest(token.name, defined)
         hint = f"did you mean {near}? " if near else ""
+        if one.line.text.startswith(".", token.end) and token.name in MODULES:
+            reason, fix = f"{token.name}. is of Python", "functions have no prefix: write sin(x), exp(x)"
+            raise one.line.mistake(token.start, token.end + 1, reason, fix)
         fix = f"{hint}give it a value as a parameter, or an equation, or name it among the inputs"
         mistake = one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
         mistake.argument = "parameters"

@@ -1,5 +1,5 @@
-"""What a dynamical system is given as: a mapping from names to formulas, equations of sympy, text, a file of text or of
-SBML, a function."""
+"""What a dynamical system is given as: a mapping from names to formulas, equations of sympy, text or a list of
+lines, a file of text or of SBML, a function."""
 
 from __future__ import annotations
 
@@ -75,6 +75,8 @@ def read_system(
             )
         lines = [Line(line, number) for number, line in enumerate(text_of(path).splitlines(), 1)]
         return read_equations(lines, held, above, parameters, path.stem)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(line, str) for line in source):
+        source = "\n".join(source)
     if isinstance(source, str):
         return read_equations([Line(line) for line in source.splitlines()], held, above, parameters)
     raise UsageError(

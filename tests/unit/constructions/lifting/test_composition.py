@@ -76,6 +76,11 @@ def test_numbers_that_are_none(swing: integraph.QuadraticSystem) -> None:
     for x0, times in (("a", [1.0]), ([1.0, 0.0], "b"), ([1.0, 0.0], []), ({"x": "a", "v": 0}, [1.0])):
         with pytest.raises(UsageError, match=r"must be numbers|needs finite times"):
             swing.simulate(x0, times)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="lists of 2 and 3 values"):
+        swing.simulate({"x": [1.0, 2.0], "v": [0.0, 1.0, 2.0]}, [1.0])
+    for source, what in ((swing, "a lifted system"), (swing.program(1.0, BOX), "a program")):
+        with pytest.raises(UsageError, match=f"{what} is quadratic already"):
+            integraph.lift(source)
     for options in ({"inputs": 3}, {"positive": 3}, {"parameters": [1]}):
         with pytest.raises(UsageError, match=f"{next(iter(options))} = "):
             integraph.lift("x' = -x", **options)  # type: ignore[arg-type]

@@ -10,10 +10,11 @@ from scipy.integrate import solve_ivp
 
 import integraph
 from integraph.constructions.lifting import construction
-from integraph.constructions.lifting.drift import growth, jacobian
+from integraph.constructions.lifting.drift import growth, jacobian, preference, spread
 from integraph.constructions.lifting.equations import ORDERS
 from integraph.constructions.lifting.simulation import distance
-from ode_models import COOLED_REACTORS, Model
+from integraph.errors import FlowError
+from ode_models import COOLED_REACTORS, ELEMENTARY, Model, hill
 
 NAGUMO = "v' = v - v^3/3 - w + 0.5; w' = 0.08*(v + 0.7 - 0.8*w)"
 TOGGLE = "x' = 4/(1 + y^3) - x; y' = 4/(1 + x^3) - y"
@@ -46,7 +47,7 @@ def test_growth_is_that_of_the_distance(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_choice_drifts_less(text: str, start: list[float], T: float, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = integraph.lift(text).simulate(start, [T], project=False).manifold_error
     monkeypatch.setattr(construction, "ORDERS", {"first": ORDERS["first"]})
-    monkeypatch.setattr(construction, "growth", lambda system: 0.0)
+    monkeypatch.setattr(construction, "preference", lambda system: (0.0, 0.0))
     plain = integraph.lift(text).simulate(start, [T], project=False).manifold_error
     assert chosen < 1e-13 < 1e-7 < plain
 
@@ -66,6 +67,66 @@ def test_growth_is_computed_at_the_size_of_the_start() -> None:
     system = integraph.lift(NAGUMO)
     large = replace(system, source=replace(system.source, start=(10.0, 0.0)))
     assert growth(large) < 10 * growth(system) < 0
+
+
+def test_the_spread_is_that_of_sizes() -> None:
+    """w1 = x², and x from 1/4 to 3/2 of the start."""
+    system = integraph.lift("x' = -x^3")
+    assert 0 < spread(system) < -np.log10(0.25**2)
+    far = replace(system, source=replace(system.source, start=(1e6,)))
+    assert spread(far) == pytest.approx(12, abs=0.7)
+    assert spread(integraph.lift("x' = -x")) == 0
+
+
+def test_sizes_decide_where_drift_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, tuple[float, float]] = {}
+
+    def record(system: integraph.QuadraticSystem) -> tuple[float, float]:
+        return seen.setdefault(str(system), preference(system))
+
+    monkeypatch.setattr(construction, "preference", record)
+    taken = str(integraph.lift(hill(10).equations))
+    least = min(drift for drift, _ in seen.values())
+    spreads = [size for drift, size in seen.values() if drift == least]
+    assert max(spreads) > min(spreads)
+    assert seen[taken] == (least, min(spreads))
+
+
+def every_choice(model: Model, monkeypatch: pytest.MonkeyPatch) -> list[integraph.QuadraticSystem]:
+    """All equal lifts of a model that are compared."""
+    seen: dict[str, integraph.QuadraticSystem] = {}
+
+    def record(system: integraph.QuadraticSystem) -> tuple[float, float]:
+        seen.setdefault(str(system), system)
+        return preference(system)
+
+    monkeypatch.setattr(construction, "preference", record)
+    integraph.lift(model.equations, progress=False)
+    return list(seen.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["FitzHugh–Nagumo", "toggle", "Holling II", "Arrhenius", "Michaelis–Menten"])
+def test_projection_repairs_every_choice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that drift by 1e-8 to 1, or leave every bound, when new variables are never computed again."""
+    model = ELEMENTARY[name]
+    T = model.time
+    systems = every_choice(model, monkeypatch)
+    field = integraph.function([systems[0].source.expression.source], variables=list(systems[0].source.states)).values
+    assert field is not None
+    right = solve_ivp(lambda _, y: field(y[None])[0], (0, T), model.start, "DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
+    start = np.array(model.start)
+    off = []
+    for system in systems:
+        try:
+            ended = system.simulate(start, [T], project=False).states[0, -1]
+            off.append(float(np.abs(ended - right).max()))
+        except FlowError:
+            off.append(np.inf)
+        assert np.abs(system.simulate(start, [T]).states[0, -1] - right).max() < 1.4e-11
+        program = system.program(T, np.stack([start - 0.01, start + 0.01], 1))
+        assert np.abs(program(start) - right).max() < 1.4e-11
+    assert max(off) > 1e-9
 
 
 def reactor_end(model: Model) -> np.ndarray:
@@ -102,8 +163,9 @@ def test_small_variables_with_large_controls_are_kept_near_their_formulas(name: 
     assert seldom.manifold_error > 1e-8
 
 
-def test_the_distance_has_no_unit() -> None:
+def test_the_distance_has_no_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 % of a small variable is 1 %, at any size; where a formula is 0, what states can change counts."""
+    monkeypatch.setattr(construction, "preference", lambda system: (0.0, 0.0))  # else variables have no unit
     system = integraph.lift("x' = v; v' = -a*sin(x)", inputs="a")
     for a in (1e-20, 1.0, 1e20):
         y = system.start([1.0, 0.0, a])

@@ -27,11 +27,11 @@ def pendulum(x: tuple[float, float], g: float, T: float) -> np.ndarray:
 
 def test_equations_are_printed() -> None:
     text = str(PENDULUM)
-    assert "w1 = g*sin(x)" in text
-    assert "v' = -w1" in text
+    assert "w1 = sin(x)" in text
+    assert "v' = -g*w1" in text
     assert "2 new variables (the fewest among monomials in" in text
     assert r"\dot{w_{1}} &= v\,w_{2}" in PENDULUM.latex()
-    assert "<td style='text-align:left'>g*sin(x)</td>" in PENDULUM._repr_html_()
+    assert "<td style='text-align:left'>sin(x)</td>" in PENDULUM._repr_html_()
 
 
 def test_formulas_are_typeset() -> None:
@@ -50,7 +50,7 @@ def test_names_from_outside_are_escaped() -> None:
 def test_matrices_say_what_the_terms_say() -> None:
     y = np.array([0.3, -0.2, 9.0, 0.5, 0.7])
     right = PENDULUM.b + PENDULUM.A @ y + PENDULUM.Q @ np.outer(y, y).ravel()
-    assert np.allclose(right, [-0.2, -0.5, 0.0, -0.14, 0.1], atol=1e-15)
+    assert np.allclose(right, [-0.2, -4.5, 0.0, -0.14, 0.1], atol=1e-15)
 
 
 def test_a_batch_sweeps_an_input() -> None:

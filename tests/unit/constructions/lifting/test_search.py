@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import integraph
 from integraph import QuadraticSystem
-from integraph.constructions.lifting import construction
+from integraph.constructions.lifting import construction, derivation
 from integraph.constructions.lifting.beam import beam
+from integraph.constructions.lifting.polynomials import scale
 from integraph.constructions.lifting.search import SearchTimeError
 from integraph.constructions.lifting.variants import variants
 from integraph.errors import SourceError, UsageError
@@ -165,6 +166,18 @@ def test_fractions_stay_exact() -> None:
     assert {term.value for term in system.terms if term.i == 0} == {Fraction(-1, 3), Fraction(1, 10)}
 
 
+@pytest.mark.parametrize(
+    ("side", "value"),
+    [("erf(x - x)", 0.0), ("tanh(y - y + 1/2)", np.tanh(0.5)), ("abs(x - x - 2)", 2.0)],
+)
+def test_a_function_of_what_cancels_is_a_number(side: str, value: float) -> None:
+    system = integraph.lift({"x": f"{side} - x", "y": "-y"})
+    assert system.new == ()
+    assert system.b[0] == pytest.approx(value, rel=1e-15)
+    with pytest.raises(SourceError, match="is not finite"):
+        integraph.lift("x' = ln(x - x)")
+
+
 @pytest.mark.parametrize("side", ["x^0.123", "x^-0.3", "x^0.123456789", "x^0.99 - x^-0.01", "1/x^0.001"])
 def test_powers_far_from_whole_numbers_are_lifted(side: str) -> None:
     """One new variable for each, x^(p − 1): its exponent is larger than those of the equation."""
@@ -181,3 +194,16 @@ def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.Monkey
 
 def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
     assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new
+
+
+def test_rules_that_make_numbers_grow_end_a_variant_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 0
+
+    def recorded(p: Any, by: Fraction, shift: Any) -> Any:
+        nonlocal longest
+        longest = max(longest, by.denominator.bit_length())
+        return scale(p, by, shift)
+
+    monkeypatch.setattr(derivation, "scale", recorded)
+    assert integraph.lift("x' = 1.0035 - y^2 - erf(x^2) - x; y' = 1.7*x - y", seconds=30, progress=False).minimal
+    assert 1000 < longest <= derivation.LONG

@@ -29,6 +29,7 @@ def sides(system: DynamicalSystem, *x: float) -> list[float]:
         "x' = v\nv' = -k*sin(x)  # the force",
         "dx/dt = v; dv/dt = -k*sin(x)",
         "c = k; x' = v; v' = -c*sin(x)",
+        ["x' = v", "v' = -k*sin(x)  # the force"],
         {"x": "v", "v": "-2*sin(x)"},
         {"x'": "v", "v'": "-k*sin(x)"},
     ],
@@ -75,6 +76,8 @@ def test_a_file(tmp_path: Path) -> None:
         ("x' = x, 2*x", "2 formulas for 1 states"),
         ("x'''''''''' = x", "order 10"),
         ("x' = __import__(1)", "unknown function"),
+        ("x' = -x + np.sin(x)", "np. is of Python, at column 11"),
+        ("x' = math.exp(x)", "functions have no prefix: write"),
     ],
 )
 def test_mistakes_are_shown(text: str, words: str) -> None:
