@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import integraph
 from browser import Visit, chromium, visit
 from integraph.report.page import Section, page
 from report_pages import all_kinds
@@ -74,4 +75,27 @@ def test_a_drag_enlarges_and_a_double_click_goes_back(browser: Any, kinds: Path)
         assert 0.2 < min(near) < max(near) < 0.55
         seen.page.locator(".plot").nth(0).locator("svg").dblclick()
         assert seen.run(ticks) == before
+        assert seen.quiet
+
+
+@pytest.mark.slow
+def test_the_tube_of_a_loop_plays(browser: Any, tmp_path: Path) -> None:
+    """A click and the time runs, with the box and the simulated states of each moment; a second one stops it."""
+    setting = {"plant": {"x": "x + 0.1*v", "v": "v - 0.1*x + u"}, "controller": "-0.2*v", "discrete": True}
+    start = {"x": (0.8, 0.9), "v": (0.5, 0.6)}
+    result = integraph.loop(**setting, period=0.5, steps=30, start=start, spec="x <= 2", progress=False)
+    shown = "() => [document.querySelector('output').textContent, document.querySelector('.play').textContent]"
+    drawn = "() => [...document.querySelectorAll('.plot')].at(-1).innerHTML"
+    with visit(browser, integraph.report(result, tmp_path / "tube.html")) as seen:
+        assert seen.run(shown) == ["t = 0", "Play"]
+        before = seen.run(drawn)
+        seen.page.click(".play")
+        seen.until("() => parseFloat(document.querySelector('output').textContent.slice(4)) >= 1.5")
+        assert seen.run(shown)[1] == "Stop"
+        assert seen.run(drawn) != before
+        seen.page.click(".play")
+        held = seen.run(shown)
+        assert held[1] == "Play"
+        seen.page.wait_for_timeout(700)
+        assert seen.run(shown) == held
         assert seen.quiet

@@ -48,6 +48,16 @@ def lifted() -> Program:
     return system.program(1.0, [[0.4, 0.6], [-0.1, 0.1], [-0.2, 0.2]], project=0.5, output="v^2/2 - cos(x)")
 
 
+@cache
+def closed_loop() -> Program:
+    """Two periods of a pendulum under a net."""
+    result = integraph.loop(
+        {"x": "v", "v": "-1.1*sin(x) - 0.3*v + u"}, _network("tanh"), period=0.2, steps=2,
+        start={"x": (0.4, 0.6), "v": (-0.1, 0.1)}, spec="x <= 2", progress=False,
+    )  # fmt: skip
+    return integraph.loop_program(result)
+
+
 PROGRAMS = {"formula": formula, "narrow": narrow, "lean": lean, "wide": wide}  # all have closed forms
 EQUATIONS = PROGRAMS | {"lifted": lifted}
 

@@ -141,16 +141,16 @@ def _closed(
         )
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= PERIODS:
         raise UsageError(f"a number of periods must be an integer from 1 to {PERIODS:,}", argument="steps", value=steps)
-    if not isinstance(discrete, bool):
+    if not isinstance(discrete, bool | np.bool_):
         raise UsageError("it is True or False", argument="discrete", value=discrete)
     own = inputs_of(controller)
     if own is not None and inputs is not None:
         raise UsageError("several controllers name the inputs themselves: leave it out", argument="inputs")
-    read = read_plant(plant, inputs if own is None else own, parameters, disturbances, discrete)
+    read = read_plant(plant, inputs if own is None else own, parameters, disturbances, bool(discrete))
     acts = read_controller(controller, read.states, read.constants, read.inputs, outputs, scale, offset, limits)
     tape = operations(read.expression, read.states)
     closed = Loop(
-        read.states + read.constants, read.inputs, read.expression, tape, acts, float(period), steps, discrete,
+        read.states + read.constants, read.inputs, read.expression, tape, acts, float(period), steps, bool(discrete),
         len(read.constants), read.disturbance,
     )  # fmt: skip
     return closed, (read.low, read.high)

@@ -10,12 +10,13 @@ import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import event
 from numba.core.types import unliteral
 
 from integraph.numbers.kernel_archive import ArchiveCache, KernelCache
@@ -45,6 +46,24 @@ def cached_njit(**options: Any) -> Callable[[Function], Function]:
         return cast(Function, _general(dispatcher))
 
     return decorate
+
+
+class _Listener(event.Listener):
+    def __init__(self, say: Callable[[], None]) -> None:
+        self.say = say
+
+    def on_start(self, _: Any) -> None:
+        self.say()
+
+    def on_end(self, _: Any) -> None:
+        """Nothing to say."""
+
+
+@contextmanager
+def compiling(say: Callable[[], None]) -> Iterator[None]:
+    """Call `say` whenever a kernel is compiled, and not loaded."""
+    with event.install_listener("numba:compile", _Listener(say)):
+        yield
 
 
 def _general(dispatcher: Any) -> Any:

@@ -15,7 +15,7 @@ from integraph.targets.graph import Graph
 from integraph.targets.graph_builder import Builder
 from integraph.targets.graph_conversion import inlined, to_graph
 from integraph.targets.network import from_layers
-from lazy import needs_command
+from lazy import needs, needs_command
 from loop_truth import trajectory
 
 RNG = np.random.default_rng(1)
@@ -93,10 +93,11 @@ def test_graphs_inside_of_graphs() -> None:
     assert outer.values([[1.0, 4.0]])[0] == pytest.approx([24.0, -1.0, 7.0])
 
 
-ENGINES = ("exact", "taylor", "oracle", "precise")
+ENGINES = ("exact", "taylor", "oracle", "precise", "jax")
 
 
 @pytest.mark.slow
+@needs("jax")
 def test_every_engine_agrees_with_the_simulation() -> None:
     """In discrete time all engines run it; a lifted plant has no closed form, which `exact` needs, and says so."""
     setting = {**SETTING, "steps": 3}

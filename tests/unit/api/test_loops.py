@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -153,6 +155,22 @@ def test_states_that_do_not_depend_on_each_other_are_halved_in_turn() -> None:
 def test_refusals(change: dict[str, object], message: str) -> None:
     with pytest.raises(IntegraphError, match=message):
         integraph.loop(**{**SETTING, "spec": "x <= 2 always", "progress": False, **change})
+
+
+def test_the_bar_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time that is reached, then cells."""
+    said: list[tuple[float, str]] = []
+
+    @contextmanager
+    def bar(wanted: bool, what: str) -> Iterator[Callable[[float, str], None]]:
+        yield lambda share, text: said.append((share, text))
+
+    monkeypatch.setattr(search, "late_bar", bar)
+    setting = {**SETTING, "discrete": True, "plant": {"x": "x", "v": "v + 0*u"}, "start": {"x": (0, 1), "v": (0, 1)}}
+    result = integraph.loop(**{**setting, "steps": 4}, spec="x^2 - 2*x*v + v^2 >= 0 always", cells=8)
+    assert said[:4] == [(n / 4, f"closed loop: t = {0.1 * n:.4g} of 0.4") for n in range(4)]
+    assert said[-1][1] == f"closed loop: {len(result.proved)} cells proved, {len(result.open)} open, all reach t = 0.4"
+    assert 0 < said[-1][0] < 1
 
 
 def test_from_a_time_on() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba import njit
 
 from integraph.flow.taylor import kernel
 from integraph.numbers import jit
@@ -66,3 +67,17 @@ def test_the_cache_is_found_by_the_fingerprint() -> None:
     print_of = jit.fingerprint(kernel.__name__)
     assert kernel.integrate.py_func.__qualname__ == f"integrate_{print_of}"  # type: ignore[attr-defined]
     assert list(Path(kernel.__file__).parent.glob(f"__pycache__/*integrate_{print_of}*.nbi"))
+
+
+def test_what_is_compiled_is_said() -> None:
+    def cube(x: float) -> float:
+        return x * x * x
+
+    said: list[str] = []
+    kernel = njit(cube)
+    with jit.compiling(lambda: said.append("compiled")):
+        assert kernel(2.0) == 8.0
+        assert kernel(3.0) == 27.0
+    assert said == ["compiled"]
+    assert kernel(3) == 27  # compiled too, when nobody listens
+    assert said == ["compiled"]

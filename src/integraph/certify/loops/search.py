@@ -21,6 +21,7 @@ from integraph.clock import DeadlineError, deadline, now
 from integraph.errors import UsageError
 from integraph.files import FilePath
 from integraph.numbers.arrays import Floats, whole
+from integraph.numbers.jit import compiling
 from integraph.progress import late_bar
 from integraph.text import counted
 
@@ -128,7 +129,8 @@ def search(
     failure: Refutation | None = None
     boxes, interrupted = [(low, high)], False
     with threadpool_limits(1), late_bar(progress, "closed loop") as show:
-        next(periods(loop, low, high))  # compiles what was not compiled before, and that takes no time of the budget
+        with compiling(lambda: show(0.0, "closed loop: kernels are compiled, once")):
+            next(periods(loop, low, high))  # so that it takes no time of the budget
         crew = team(partial(_cell, loop, spec), workers, scheduler)
         try:
             with deadline(seconds):

@@ -21,8 +21,9 @@ GAIN = 0.7  # what it must make of them
 class Tube:
     """All trajectories from low ≤ x(0) ≤ high. `samples` (reached + 1, n, 2) are the states at sampling times, the last
     as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and
-    time is continuous. `influence` says how much of the last set is due to each side of the start, `loose` how large
-    its errors are beside its polynomials, of a `degree`. `reason` says why it ends before the last step."""
+    time is continuous. `influence` says how much of the last set is due to each side of the start, `slopes` how far
+    its states move from the middle of a side to its end, to first order, `loose` how large its errors are beside its
+    polynomials, of a `degree`. `reason` says why it ends before the last step."""
 
     low: Floats
     high: Floats
@@ -30,6 +31,7 @@ class Tube:
     spans: Floats
     answer: Answer
     influence: Floats
+    slopes: Floats
     reason: str = ""
     degree: int = 1
     loose: float = 0.0
@@ -43,7 +45,9 @@ def unfinished(low: Floats, high: Floats) -> Tube:
     """The tube of a box that was not looked at."""
     n = len(low)
     start = np.stack([low, high], 1)[None]
-    return Tube(low, high, start, np.empty((0, n, 2)), Answer.UNKNOWN, np.zeros(n), "the time was over before")
+    return Tube(
+        low, high, start, np.empty((0, n, 2)), Answer.UNKNOWN, np.zeros(n), np.zeros((n, n)), "the time was over before"
+    )
 
 
 def tube(
@@ -116,15 +120,16 @@ def _tube(
             judgement.stop()
         answer = judgement.answer
     shape = (len(over), len(low), 2)
-    influence, loose = np.zeros(len(low)), 0.0
+    influence, slopes, loose = np.zeros(len(low)), np.zeros((len(low), len(low))), 0.0
     wide = high > low
     if last is not None and wide.any():
         influence[wide] = last.influence()
+        slopes[:, wide] = last.values[:, 1 : 1 + wide.sum()]
         scale = np.abs(last.values[:, 1 : last.monomials.count]).sum(1) + 1e-300
         moving = scale > NARROW * scale.max()
         loose = float((last.errors()[moving] / scale[moving]).max())
     samples, spanned = np.stack(boxes), np.array(over).reshape(shape)
-    return Tube(low, high, samples, spanned, answer, influence, reason, degree, loose)
+    return Tube(low, high, samples, spanned, answer, influence, slopes, reason, degree, loose)
 
 
 def _hull(boxes: Floats) -> Floats:

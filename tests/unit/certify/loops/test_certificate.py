@@ -93,6 +93,7 @@ TAMPERED = {
     "a box is moved": (lambda c: stepped(c, moved), "may leave"),
     "a step is shorter": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings + 1)), "of it"),
     "a step is longer": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings - 1)), "a step"),
+    "a series is cut off": (lambda c: stepped(c, lambda s: replace(s, order=1)), "may leave"),
     "a step is skipped": (lambda c: replace(c, cells=((c.cells[0][0], (), c.cells[0][2]),)), "are 0 of it"),
     "a period is skipped": (lambda c: replace(c, cells=(c.cells[0][:2],)), "not proved"),
     "a period more": (lambda c: replace(c, cells=(c.cells[0] + c.cells[0][:1],)), "4 periods"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import integraph
+from integraph.certify.loops import division
+from integraph.certify.loops.spec import Answer
+from integraph.certify.loops.tube import tube
 from integraph.errors import UsageError
 
 KINK = integraph.network([([[1.0, 1.0], [1.0, -0.5]], [-0.7, -0.1], "relu"), ([[-0.8, 0.5]], [0.0])])
@@ -34,6 +39,24 @@ def test_refined_boxes() -> None:
         x = np.stack([x[:, 0] + 0.2 * x[:, 1], x[:, 1] + 0.2 * (KINK(x)[:, 0] - x[:, 0])], 1)
     assert finer.share == 1.0
     assert integraph.check(finer, finer)
+
+
+def test_tubes_are_computed_of_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are chosen before, and cover their cell; a cell stays whole where a part is not proved."""
+    result = integraph.loop(**SETTING, spec="x <= 2", progress=False)
+    (cell,) = result.proved
+    (parts,) = division.divided([cell], 7)
+    assert sum(np.prod(high - low) for low, high in parts) == pytest.approx(np.prod(cell.high - cell.low))
+    for answer, cells in ((Answer.PROVED, 7), (Answer.UNKNOWN, 1)):
+        seen = []
+
+        def counted(*job, answer=answer, seen=seen):
+            seen.append(job)
+            return replace(tube(*job), answer=answer)
+
+        monkeypatch.setattr(division, "tube", counted)
+        assert len(result.refine(7).proved) == cells
+        assert len(seen) == 7
 
 
 def test_a_point_and_what_is_not_proved() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from integraph.api.loops import closed_loop
 from integraph.certify.loops import box_kernels, flow_kernels, rows, steps
+from integraph.certify.loops.loop import periods
 from integraph.certify.loops.tube import _tube, tube
 from integraph.targets.network import from_layers
 from loop_truth import excess, trajectory
@@ -90,6 +91,21 @@ def test_discrete_time() -> None:
             break
         x = np.stack([x[:, 0] + 0.1 * x[:, 1], x[:, 1] + 0.1 * (-x.sum(1) - np.sin(x[:, 0]))], 1)
     assert (np.ptp(box, axis=1) < 1.1 * np.ptp(x, axis=0)).all()
+
+
+def test_steps_and_orders_adapt() -> None:
+    """x' = −x³ from 8: short steps at first, then whole periods; every period is covered."""
+    loop = closed_loop({"x": "u - x^3"}, "0*x", period=0.5, steps=8)
+    flows = [period.flow for period in periods(loop, np.array([8.0]), np.array([8.2]))]
+    assert [sum(step.share for step in flow) for flow in flows] == [1.0] * 8
+    assert len(flows[0]) > 10
+    assert len(flows[-1]) == 1
+    assert len({step.order for flow in flows for step in flow}) > 2
+    low, high = (1 / np.sqrt(1 / x**2 + 2 * 4.0) for x in (8.0, 8.2))
+    box = tube(loop, np.array([8.0]), np.array([8.2])).samples[-1, 0]
+    assert box[0] <= low
+    assert high <= box[1]
+    assert box[1] - box[0] < 1.05 * (high - low)
 
 
 def test_a_loose_tube_gets_a_higher_degree() -> None:

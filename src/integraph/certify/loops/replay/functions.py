@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from flint import arb, arb_mat, ctx
 
-from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, tail
+from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, square, tail
 from integraph.certify.loops.replay.rows import TRIM, Row, of_ball, trimmed
 from integraph.certify.properties.replay.functions import FUNCTIONS, Coefficients, fixed_power
 from integraph.numbers.arb.conversion import ZERO, Balls, hull, size, symmetric
@@ -57,17 +57,33 @@ def apply(name: str | Fraction, row: Row) -> Row:
 
 
 def _composition(q: Balls, u: Polynomial, k: int) -> tuple[Polynomial, arb]:
-    """q(u) by Horner's rule, and what was left out: |u(ξ)| ≤ 1, so that it does not grow."""
-    own, lost = norms(u, k), ZERO
-    p = {m: q[-1] * ball for m, ball in u.items()}
-    p[CONSTANT] = p.get(CONSTANT, ZERO) + q[-2]
-    for ball in q[-3::-1]:
-        lost += tail(norms(p, k), own)
-        out: Polynomial = {}
-        add_product(out, p, u, k)
-        out[CONSTANT] = out.get(CONSTANT, ZERO) + ball
-        p = out
+    """q(u) by Horner's rule in v = u − u(0), and what was left out: products have no constants then, and the first one
+    is a square."""
+    v = {monomial: ball for monomial, ball in u.items() if monomial != CONSTANT}
+    *s, last, first = shifted(q, u.get(CONSTANT, ZERO))
+    p = {monomial: first * ball for monomial, ball in v.items()}  # without the constant, which is `last`
+    own, lost = norms(v, k), ZERO
+    most = sum(own, ZERO).upper()  # at least |v|
+    for number, ball in enumerate(reversed(s)):
+        lost = (lost * most + tail(norms(p, k), own)).upper()
+        out = {monomial: last * other for monomial, other in v.items()}
+        if number:
+            add_product(out, p, v, k)
+        else:
+            for monomial, other in square(v, k).items():
+                out[monomial] = out[monomial] + first * other if monomial in out else first * other
+        p, last = out, ball
+    p[CONSTANT] = last
     return p, lost
+
+
+def shifted(q: Balls, at: arb) -> Balls:
+    """The coefficients of q(at + v) in v."""
+    s = list(q)
+    for first in range(len(s) - 1):
+        for n in range(len(s) - 2, first - 1, -1):
+            s[n] += at * s[n + 1]
+    return s
 
 
 @lru_cache
@@ -132,9 +148,7 @@ def kink(row: Row, below: arb) -> Row:
 def _parabola(row: Row, below: arb, reach: arb) -> Row:
     """The kink as αx + β|x|, |x| ≤ L: |p| is p²/L + L/8 within L/8, |x| is |p| within all that x has beside p."""
     alpha, beta = (1 + below) / 2, (1 - below) / 2
-    square: Polynomial = {}
-    add_product(square, row.p, row.p, row.k)
-    p = {monomial: beta * ball / reach for monomial, ball in square.items()}
+    p = {monomial: beta * ball / reach for monomial, ball in square(row.p, row.k).items()}
     for monomial, ball in row.p.items():
         p[monomial] = p.get(monomial, ZERO) + alpha * ball
     p[CONSTANT] = p.get(CONSTANT, ZERO) + beta * reach / 8

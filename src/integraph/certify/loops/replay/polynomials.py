@@ -40,10 +40,10 @@ def exponents(monomial: int) -> tuple[tuple[int, int], ...]:
 
 def norms(p: Polynomial, k: int) -> list[arb]:
     """The 1-norms of the coefficients of degree 0 … k."""
-    totals = [ZERO] * (k + 1)
+    parts: list[list[arb]] = [[] for _ in range(k + 1)]
     for monomial, ball in p.items():
-        totals[monomial & 255] += abs(ball)
-    return [total.upper() for total in totals]
+        parts[monomial & 255].append(ball)
+    return [sum(map(abs, part), ZERO).upper() for part in parts]
 
 
 def add_product(out: Polynomial, a: Polynomial, b: Polynomial, k: int) -> None:
@@ -56,6 +56,22 @@ def add_product(out: Polynomial, a: Polynomial, b: Polynomial, k: int) -> None:
         for other, y in rooms[one & 255]:
             monomial = one + other
             out[monomial] = out[monomial] + x * y if monomial in out else x * y
+
+
+def square(a: Polynomial, k: int) -> Polynomial:
+    """a², without what is above degree k."""
+    out: Polynomial = {}
+    rooms: list[list[tuple[int, arb]]] = [[] for _ in range(k + 1)]  # the terms so far that have room beside so much
+    for one, x in a.items():
+        degree, twice = one & 255, 2 * x
+        for other, y in rooms[degree]:
+            monomial = one + other
+            out[monomial] = out[monomial] + twice * y if monomial in out else twice * y
+        if 2 * degree <= k:
+            out[2 * one] = out[2 * one] + x * x if 2 * one in out else x * x
+        for room in rooms[: k + 1 - degree]:
+            room.append((one, x))
+    return out
 
 
 def tail(a: list[arb], b: list[arb]) -> arb:

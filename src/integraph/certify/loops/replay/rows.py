@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb
 
-from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, span, tail
+from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, span, square, tail
 from integraph.numbers.arb.conversion import ZERO
 
 TRIM = 1e-9  # of a row: smaller coefficients become part of the radius
 Terms = Iterable[tuple[int, "Row", "Row"]]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Row:
     """`k` is the degree that products keep; r ≥ 0 is exact, and not finite where nothing is known."""
 
@@ -22,11 +23,16 @@ class Row:
     p: Polynomial
     g: list[arb]
     r: arb
-    sizes: list[arb] = field(init=False)  # of the coefficients of each degree
-    errors: arb = field(init=False)  # at least |x − p(ξ)|
 
-    def __post_init__(self) -> None:
-        self.sizes, self.errors = norms(self.p, self.k), sum(map(abs, self.g), self.r).upper()
+    @cached_property
+    def sizes(self) -> list[arb]:
+        """Of the coefficients of each degree."""
+        return norms(self.p, self.k)
+
+    @cached_property
+    def errors(self) -> arb:
+        """At least |x − p(ξ)|."""
+        return sum(map(abs, self.g), self.r).upper()
 
     @property
     def finite(self) -> bool:
@@ -62,8 +68,11 @@ def dot(terms: Terms, divisor: int) -> Row:
     r, k = ZERO, 0
     for weight, a, b in terms:
         k = a.k
-        left = a.p if weight == 1 else {monomial: weight * ball for monomial, ball in a.p.items()}
-        add_product(p, left, b.p, k)
+        if a is b:
+            for monomial, ball in square(a.p, k).items():
+                p[monomial] = p.get(monomial, ZERO) + weight * ball
+        else:
+            add_product(p, a.p if weight == 1 else {m: weight * ball for m, ball in a.p.items()}, b.p, k)
         a0, b0 = (weight * x.p.get(CONSTANT, ZERO) for x in (a, b))
         g = g or [ZERO] * len(a.g)
         g = [c + b0 * x + a0 * y for c, x, y in zip(g, a.g, b.g, strict=True)]
