@@ -199,6 +199,7 @@ def test_random_damage(path: Path, data: st.DataObject) -> None:
     refused_or_equal(path, program)
 
 
+@pytest.mark.slow
 def test_every_truncation_is_refused(path: Path) -> None:
     small().save(path)
     good = path.read_bytes()

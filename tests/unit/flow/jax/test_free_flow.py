@@ -15,7 +15,6 @@ from free_programs import learned, two_segments
 from integraph import Program, gadgets
 from integraph.errors import UsageError
 from lazy import Lazy, needs
-from slow import mostly_slow
 from taylor_programs import free
 
 jax = Lazy("jax")
@@ -37,7 +36,8 @@ def inputs(count: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(-0.5, 0.5, (count, 2))
 
 
-@mostly_slow("block", ("low_rank", "raw"), quick=1)
+@pytest.mark.slow
+@pytest.mark.parametrize("block", ["low_rank", "raw"])
 def test_values_are_those_of_taylor(block: str) -> None:
     program = two_segments(block)
     function, params = program.to_jax()
