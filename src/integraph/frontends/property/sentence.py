@@ -313,7 +313,10 @@ def _linear(tape: Sequence[Step]) -> list[Linear | None]:
     values: list[Linear | None] = []
     for step in tape:
         args = [values[n] for n in step.args]
-        values.append(_form(step, args))
+        try:
+            values.append(_form(step, args))
+        except ZeroDivisionError:
+            raise SourceError("the property divides by 0: take that out") from None
     return values
 
 
@@ -335,8 +338,6 @@ def _form(step: Step, args: Sequence[Linear | None]) -> Linear | None:
         return _combined(first, Fraction(1), second, Fraction(1 if step.op == "add" else -1))
     if step.op == "mul" and known[0] is not None:
         return _combined(second, known[0], first, Fraction(0))
-    if step.op == "div" and known[1] == 0:
-        raise SourceError("the property divides by 0: take that out")
     if step.op in ("mul", "div") and known[1] is not None:
         return _combined(first, known[1] if step.op == "mul" else 1 / known[1], second, Fraction(0))
     return None

@@ -178,6 +178,18 @@ def test_a_function_of_what_cancels_is_a_number(side: str, value: float) -> None
         integraph.lift("x' = ln(x - x)")
 
 
+def test_a_function_is_a_variable_only_where_that_is_less() -> None:
+    """As a factor of products it needs none of its own, and no power of a sum is multiplied out."""
+    for text, formulas in (
+        ("x' = -ln(x)", {"ln(x)/x", "1/x"}),
+        ("x' = exp(-1/x)", {"exp(-1/x)/x", "exp(-1/x)/x^2"}),
+        ("x' = (1 + x)^12", {"(1 + x)^11"}),
+    ):
+        system = integraph.lift(text, progress=False)
+        assert set(system.formulas) == formulas
+        assert system.minimal
+
+
 @pytest.mark.parametrize("side", ["x^0.123", "x^-0.3", "x^0.123456789", "x^0.99 - x^-0.01", "1/x^0.001"])
 def test_powers_far_from_whole_numbers_are_lifted(side: str) -> None:
     """One new variable for each, x^(p − 1): its exponent is larger than those of the equation."""

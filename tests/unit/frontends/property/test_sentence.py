@@ -116,7 +116,7 @@ def test_depth_is_limited(text: str) -> None:
         parse(text, NAMES)
 
 
-@pytest.mark.parametrize("text", ["y0/0 > 1", "y0/(1 - 1) > 1 or y1 > 2"])
+@pytest.mark.parametrize("text", ["y0/0 > 1", "y0/(1 - 1) > 1 or y1 > 2", "1/(y0 - y0) < 1", "(y0 - y0)^(-1) < 1"])
 def test_a_division_by_zero_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="divides by 0"):
         parse(text, NAMES)
