@@ -15,12 +15,13 @@ import numpy as np
 
 from integraph.numbers.arrays import Floats
 from integraph.numbers.intervals import Interval
-from integraph.numbers.roundoff import UP
+from integraph.numbers.roundoff import UP, U
 from integraph.targets.graph import Node
 from integraph.targets.graph_evaluation import STRUCTURE
 
 MOVES = ("reshape", "broadcast", "transpose", "slice", "take")  # operations that only place values elsewhere
 HALF = Fraction(1, 2)
+LEAST, MOST = 1e-70, 1e70  # of factors, so that no square of a product of two underflows or overflows
 
 Nodes = Sequence[Node]
 
@@ -85,17 +86,31 @@ def of_norm(nodes: Nodes, node: Node) -> Interval | None:
         x = inner
     if matrix.op != "constant" or matrix.value is None or x.op not in ("mul", "div"):
         return None
+    if not all(map(_moderate, (matrix.value, *(number for _, number in layers)))):
+        return None
     largest = normalised(nodes, x, last=True)
     if not math.isfinite(largest):
         return None
     scale, shift = np.ones(x.shape[-1]), np.zeros(x.shape[-1])
+    summed = shift  # the absolute values of all that is added, which may cancel
     for op, number in reversed(layers):
-        scale, shift = (scale * number, shift * number) if op == "mul" else (scale, shift + number)
+        if op == "mul":
+            scale, shift, summed = scale * number, shift * number, summed * np.abs(number)
+        else:
+            shift, summed = shift + number, summed + np.abs(number)
+        if not (_moderate(scale) and _moderate(summed)):
+            return None
     size = np.sqrt(np.square(scale[:, None] * matrix.value).sum(-2, keepdims=True))
     centre = np.matmul(shift[None, :], matrix.value)
-    lost = UP - 1.0
-    radius = (1.0 + lost) * largest * size + lost * np.matmul(np.abs(shift)[None, :], np.abs(matrix.value))
+    lost = UP - 1.0 + 4 * len(shift) * U
+    radius = (1.0 + lost) * largest * size + lost * np.matmul(summed[None, :], np.abs(matrix.value))
     return Interval(centre - radius, centre + radius)
+
+
+def _moderate(x: Floats) -> bool:
+    """Whether all numbers but 0 are far from the ends of float64."""
+    sizes = np.abs(x[x != 0])
+    return bool(((sizes >= LEAST) & (sizes <= MOST)).all())
 
 
 def mean_of(nodes: Nodes, number: int) -> int | None:
@@ -136,6 +151,8 @@ def _root(nodes: Nodes, node: Node, exponent: Fraction) -> tuple[float, Node, li
                 return None
             if node.op != "add":
                 weight *= c.min() if node.op == "mul" else 1.0 / c.max()
+                if not LEAST <= weight <= MOST:
+                    return None
             node = x
     return (weight, node, moves[::-1]) if inside and weight > 0 else None
 

@@ -21,8 +21,10 @@ from integraph.certify.graph.polynomials import (
     by_row,
     canonical,
     fitting,
+    most_by_row,
     of_atoms,
     product,
+    rounded_up,
     scaled,
     total,
 )
@@ -168,7 +170,7 @@ class Atoms:
         size = self.size()[p.atoms]
         largest = np.abs(p.weight) + p.off
         each = np.where((size == 0).any(1) | (largest == 0), 0.0, largest * size.prod(1))
-        return UP * UP * by_row(p.row, each, p.count)
+        return UP * most_by_row(p.row, each, p.count)
 
     @quiet
     def range(self, p: Polynomials) -> Interval:
@@ -181,7 +183,8 @@ class Atoms:
             span = Interval(np.where(same, np.maximum(span.low, 0.0), span.low), span.high)
         span = intervals.mul(span, Interval(p.weight - p.off, p.weight + p.off).widened(0.0))
         low, high = (by_row(p.row, end, p.count) for end in (span.low, span.high))
-        lost = (UP - 1) * np.bincount(p.row, np.maximum(np.abs(span.low), np.abs(span.high)), p.count)
+        length = np.bincount(p.row, minlength=p.count)
+        lost = (rounded_up(length) - 1) * by_row(p.row, np.maximum(np.abs(span.low), np.abs(span.high)), p.count)
         return intervals.interval(low - lost, high + lost)
 
     def traces(self, p: Polynomials) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from integraph.certify.enclosure.closed_forms import closed
 from integraph.certify.graph.flow import Registers
 from integraph.certify.graph.model_ranges import model_ranges
 from integraph.certify.graph.node_rules import read
-from integraph.certify.graph.polynomials import polynomials
+from integraph.certify.graph.polynomials import most_by_row, polynomials
 from integraph.certify.problem import Box, Mismatch, Point, PrecisionTooLow, Unprovable
 from integraph.numbers.arb.conversion import above, below, box, precision
 from integraph.numbers.balls import quiet
@@ -77,7 +77,7 @@ class GraphDifference:
                 f"output {int(np.argmin(alike))} of the program is not seen to be that of the graph"
                 f"{registers.strange()}"
             )
-        moved = np.bincount(row, np.abs(weight) * registers.off[matrix.col], outputs.count)
+        moved = most_by_row(row, np.abs(weight) * registers.off[matrix.col], outputs.count)
         largest = float(np.max(UP * (distance + moved), initial=0.0))
         return largest if largest >= 0 else np.inf
 

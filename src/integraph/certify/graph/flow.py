@@ -14,7 +14,16 @@ import numpy as np
 from integraph.certify.graph.activation_rules import STARTS, activation, decay
 from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.growth_rules import growth, ln
-from integraph.certify.graph.polynomials import ONE, Polynomials, by_row, of_atoms, polynomials, scaled, total
+from integraph.certify.graph.polynomials import (
+    ONE,
+    Polynomials,
+    by_row,
+    most_by_row,
+    of_atoms,
+    polynomials,
+    scaled,
+    total,
+)
 from integraph.certify.graph.roles import Held, Rule
 from integraph.certify.graph.row_rules import score_rows
 from integraph.certify.problem import Unprovable
@@ -105,11 +114,11 @@ class Registers:
         each = np.abs(p.weight) * moved
         squares = (left == right) & (left != ONE) & (p.weight > 0)
         by = p.weight * np.maximum(by_left, by_right) ** 2
-        square = by_row(p.row, np.where(squares, by, 0.0), p.count)
+        square = most_by_row(p.row, np.where(squares, by, 0.0), p.count)
         number = (left == ONE) & (right == ONE)
         square[p.row[~squares & ~number]] = np.nan
         square[by_row(p.row, np.where(number, p.weight, 0.0), p.count) < -1.0] = np.nan
-        return UP * by_row(p.row, each, p.count), square
+        return UP * most_by_row(p.row, each, p.count), square
 
     @quiet
     def _share(self, held: Indices, square: Floats, own: Floats) -> Floats:
@@ -202,7 +211,7 @@ class Registers:
         away = np.where(away > 0, away + U * np.abs(other.value * scale), 0.0) + np.where(
             (np.frexp(scale)[0] == 0.5) | (scale == 1.0), 0.0, U * np.abs(other.value * scale)
         )
-        wrong = np.bincount(row, away * size[mine.j] * size[mine.k], len(s))
+        wrong = most_by_row(row, away * size[mine.j] * size[mine.k], len(s))
         same = np.bincount(row, (mine.j != other.j) | (mine.k != other.k), len(s)) == 0
         return np.where(same, UP * (self._rest[s] + scale * self._rest[x] + wrong), np.inf)
 

@@ -54,6 +54,17 @@ def by_row(row: Indices, values: Floats, count: int) -> Floats:
     return sums
 
 
+def most_by_row(row: Indices, values: Floats, count: int) -> Floats:
+    """The same of values that are not negative, rounded up by what sums of so many numbers lose."""
+    return by_row(row, values, count) * rounded_up(np.bincount(row, minlength=count))
+
+
+def rounded_up(length: Indices) -> Floats:
+    """By what a sum of so many numbers of one sign is to be multiplied."""
+    up: Floats = UP + 2 * U * length
+    return up
+
+
 def monomials(*factors: Indices) -> Indices:
     """(terms, DEGREE) from one array for each factor."""
     atoms = np.zeros((len(factors[0]) if factors else 0, DEGREE), np.int64)
@@ -137,7 +148,8 @@ def canonical(p: Polynomials, marks: NDArray[np.uint64]) -> Polynomials:
     new = (q.row[1:] != q.row[:-1]) | (q.atoms[1:] != q.atoms[:-1]).any(1)
     first = np.flatnonzero(np.concatenate([[True], new]))
     weight, rounding = sums(q.weight, first)
-    off = UP * (np.add.reduceat(q.off, first) + rounding)
+    length = np.diff(first, append=len(q))
+    off = UP * (rounded_up(length) * np.add.reduceat(q.off, first) + rounding)
     keep = (weight != 0) | (off != 0)
     return Polynomials(p.count, q.row[first][keep], q.atoms[first][keep], weight[keep], off[keep])
 
@@ -152,7 +164,7 @@ def sums(x: Floats, first: Indices) -> tuple[Floats, Floats]:
     least = np.minimum.reduceat(np.where(x == 0, 2000, last), first)
     exact = np.frexp(size)[1] <= least + 53
     length = np.diff(first, append=len(x))
-    rounding = np.where(exact, 0.0, UP * length * U * size)
+    rounding = np.where(exact, 0.0, rounded_up(length) * length * U * size)
     few = np.flatnonzero(length <= FEW)
     total[few], rounding[few] = x[first[few]], 0.0
     for place in range(1, FEW):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Matrix = Floats | csr_array[Any]
 
 SYMBOLS = 512  # that rows may have in any case; of more the smallest are folded into the radii
+FEW = 1000  # numbers, the sum of which `UP` rounds up
 NUMBERS = 8_000_000  # that the symbols of few rows may fill
 WIDER = 1 + 1e-6  # errors that are wider than an interval by more than rounding
 SMALL = 1e-9  # of the range of a row: a radius that gets no symbol of its own
@@ -149,8 +150,9 @@ class Models:
         reach = spread * UP + 2 * gamma * (spread + far + np.abs(b)[:, None]) + TINY
         r = rest + gamma * (size + np.abs(b)[:, None]) + TINY
         if off is not None:
-            r += off.A @ sizes + off.b[:, None]
-            reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * UP
+            up = UP + 2 * gamma
+            r += (off.A @ sizes + off.b[:, None]) * up
+            reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * up
         return settled(self.space, p, g, names, r, intervals.interval(centre - reach, centre + reach))
 
     def _symbol_rows(self, A: Matrix, radius: Floats) -> NDArray[np.bool_]:
@@ -244,7 +246,7 @@ def folded(rows: Models, most: int | None = None) -> Models:
     weights = np.abs(rows.g).sum((0, 1))
     kept = np.sort(np.argsort(weights)[extra:])
     gone = np.delete(rows.g, kept, 2)
-    r = (rows.r + np.abs(gone).sum(2) * UP) * UP
+    r = (rows.r + row_norms(gone) * UP) * UP
     return Models(rows.space, rows.p, np.ascontiguousarray(rows.g[..., kept]), rows.names[kept], r, rows.known)
 
 
@@ -276,9 +278,10 @@ def joined(parts: Sequence[Models]) -> Models:
 
 
 def row_norms(values: Floats) -> Floats:
-    """1-norms over the last axis."""
-    shape = values.shape[:-1]
-    return norm_kernel(values.reshape(math.prod(shape), values.shape[-1])).reshape(shape)
+    """1-norms over the last axis; of very many entries rounded up by their number, which `UP` does not cover."""
+    *shape, count = values.shape
+    norms = norm_kernel(values.reshape(math.prod(shape), count)).reshape(shape)
+    return norms * (1 + 2 * count * U) if count > FEW else norms
 
 
 def _parts(x: Models) -> tuple[Floats, Floats, Floats]:

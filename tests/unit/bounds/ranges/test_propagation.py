@@ -136,6 +136,27 @@ def test_a_matrix_times_a_layer_norm(along: tuple[int, ...]) -> None:
         assert (own.high - own.low <= 2.0001 * size).all()
 
 
+@pytest.mark.parametrize(
+    ("op", "numbers", "weight", "least"),
+    [
+        ("add", (1.0, 1e16, -1e16), 1.0, 2.41),
+        ("mul", (2.0**-600, 2.0**600), 2.0**-600, 1.41 * 2.0**-600),
+        ("mul", (2.0**600, 2.0**600), 1.0, 1e300),
+    ],
+)
+def test_a_layer_norm_with_constants_at_the_ends_of_float64(
+    op: str, numbers: tuple[float, ...], weight: float, least: float
+) -> None:
+    """1 + 10¹⁶ − 10¹⁶ is 0 in float64, and squares underflow or overflow."""
+    b = Builder()
+    z = layer_norm(b, b.input("x", (1, 3)), "power")
+    for number in numbers:
+        z = b.apply(op, z, b.constant(np.full(3, number)))
+    graph = b.graph([b.apply("matmul", z, b.constant(np.array([[weight], [0.0], [0.0]])))])
+    found = ranges(graph, np.full(3, -1.0), np.full(3, 1.0))[graph.outputs[0]]
+    assert found.high[0, 0] >= least
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_layer_norm_without_epsilon() -> None:
     """q = ½ Σ d² + 0: the constant 0 is added, and nothing is divided by it."""

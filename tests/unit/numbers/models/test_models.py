@@ -6,6 +6,8 @@ errors with polynomials, with each other, rounding.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -217,3 +219,15 @@ def test_intervals_replace_models_that_are_wider() -> None:
 
 def exact(array: Floats) -> np.ndarray:
     return np.vectorize(lambda x: MP.mpf(float(x)), otypes=[object])(array)
+
+
+def test_the_norm_of_very_many_symbols_is_rounded_up() -> None:
+    """Half an ulp of 1 is lost in each of 20,000 sums."""
+    sizes = np.append(1.0, np.full(20_000, 2.0**-53))
+    exact = 1 + Fraction(20_000, 2**53)
+    space = Space(monomials(1, 1), 1)
+    anything = Interval(np.full((1, 1), -np.inf), np.full((1, 1), np.inf))
+    names = np.arange(len(sizes))
+    rows = Models(space, np.zeros((1, 1, 2)), sizes[None, None], names, np.zeros((1, 1)), anything)
+    assert Fraction(float(rows.errors[0, 0])) >= exact
+    assert Fraction(float(folded(rows, 0).r[0, 0])) >= exact
