@@ -24,8 +24,8 @@ from integraph.certify.graph.polynomials import (
     most_by_row,
     of_atoms,
     product,
-    rounded_up,
     scaled,
+    sum_margin,
     total,
 )
 from integraph.clock import check_deadline
@@ -184,7 +184,7 @@ class Atoms:
         span = intervals.mul(span, Interval(p.weight - p.off, p.weight + p.off).widened(0.0))
         low, high = (by_row(p.row, end, p.count) for end in (span.low, span.high))
         length = np.bincount(p.row, minlength=p.count)
-        lost = (rounded_up(length) - 1) * by_row(p.row, np.maximum(np.abs(span.low), np.abs(span.high)), p.count)
+        lost = (sum_margin(length) - 1) * by_row(p.row, np.maximum(np.abs(span.low), np.abs(span.high)), p.count)
         return intervals.interval(low - lost, high + lost)
 
     def traces(self, p: Polynomials) -> tuple[Floats, Floats]:

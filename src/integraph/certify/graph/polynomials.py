@@ -56,13 +56,12 @@ def by_row(row: Indices, values: Floats, count: int) -> Floats:
 
 def most_by_row(row: Indices, values: Floats, count: int) -> Floats:
     """The same of values that are not negative, rounded up by what sums of so many numbers lose."""
-    return by_row(row, values, count) * rounded_up(np.bincount(row, minlength=count))
+    return by_row(row, values, count) * sum_margin(np.bincount(row, minlength=count))
 
 
-def rounded_up(length: Indices) -> Floats:
+def sum_margin(length: Indices) -> Floats:
     """By what a sum of so many numbers of one sign is to be multiplied."""
-    up: Floats = UP + 2 * U * length
-    return up
+    return np.asarray(UP + 2 * U * length, np.float64)
 
 
 def monomials(*factors: Indices) -> Indices:
@@ -149,7 +148,7 @@ def canonical(p: Polynomials, marks: NDArray[np.uint64]) -> Polynomials:
     first = np.flatnonzero(np.concatenate([[True], new]))
     weight, rounding = sums(q.weight, first)
     length = np.diff(first, append=len(q))
-    off = UP * (rounded_up(length) * np.add.reduceat(q.off, first) + rounding)
+    off = UP * (sum_margin(length) * np.add.reduceat(q.off, first) + rounding)
     keep = (weight != 0) | (off != 0)
     return Polynomials(p.count, q.row[first][keep], q.atoms[first][keep], weight[keep], off[keep])
 
@@ -164,7 +163,7 @@ def sums(x: Floats, first: Indices) -> tuple[Floats, Floats]:
     least = np.minimum.reduceat(np.where(x == 0, 2000, last), first)
     exact = np.frexp(size)[1] <= least + 53
     length = np.diff(first, append=len(x))
-    rounding = np.where(exact, 0.0, rounded_up(length) * length * U * size)
+    rounding = np.where(exact, 0.0, sum_margin(length) * length * U * size)
     few = np.flatnonzero(length <= FEW)
     total[few], rounding[few] = x[first[few]], 0.0
     for place in range(1, FEW):

@@ -77,7 +77,7 @@ def read_equations(
             orders[one.name] = one.order
     if not orders:
         raise SourceError(f"there is no differential equation: {USAGE}")
-    states = [_dotted(each, n) for each, order in orders.items() for n in range(order)]
+    states = [derivative_name(each, n) for each, order in orders.items() for n in range(order)]
     words = set()
     unknown = []
     defined = {*states, *inputs, TIME, *LETTERS, *(one.name for one in equations), *(parameters or {})}
@@ -114,7 +114,7 @@ def read_equations(
         states.append(TIME)
     _check_clash(states, inputs, equations)
     parts = [Statement(one.line, one.start, one.stop, one.name, one.at) for one in equations if not one.order]
-    chained = [Line(_dotted(each, n + 1)) for each, order in orders.items() for n in range(order - 1)]
+    chained = [Line(derivative_name(each, n + 1)) for each, order in orders.items() for n in range(order - 1)]
     sides = {one.name: one for one in equations if one.order}
     outputs = []
     for each, order in orders.items():
@@ -161,7 +161,7 @@ def _equations(line: Line) -> list[Equation]:
             order = 0 if match["name"] else order
             if order > ORDER:
                 raise line.mistake(start, match.end(), f"a derivative of order {order}", f"at most {ORDER}")
-            right = PRIMED.sub(lambda m: _dotted(m[1], len(m[2])), line.text[match.end() : stop])
+            right = PRIMED.sub(lambda m: derivative_name(m[1], len(m[2])), line.text[match.end() : stop])
             plain = Line(line.text[: match.end()] + right + line.text[stop:], line.number, line.text)
             group = "primed" if match["primed"] else "of" if match["of"] else "name"
             parts.append(Equation(name, order, plain, match.start(group), match.end(), stop))
@@ -169,7 +169,8 @@ def _equations(line: Line) -> list[Equation]:
     return parts
 
 
-def _dotted(name: str, order: int) -> str:
+def derivative_name(name: str, order: int) -> str:
+    """x, dx, ddx, …"""
     return "d" * order + name
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from integraph.frontends.formula.vocabulary import SPECIAL, SPECIAL_NAMES
+
 DELAY = "an ODE has no delays: write the present value, or a chain of states that follow it, as y' = k*(x - y)"
 CHANCE = "an ODE has no random input: make it a name of inputs=, which is held, or a formula of t"
 KINK, JUMP = "a lift needs smooth functions, and this has a kink", "a lift needs smooth functions, and this jumps"
@@ -20,6 +22,10 @@ SMOOTH = {  # with a large k
     ),
     **dict.fromkeys(("if", "piecewise", "where"), f"{JUMP}: write v + (u - v)*sigmoid(-k*g) for u where g < 0, else v"),
     **dict.fromkeys(("delay", "lag"), DELAY),
+    **dict.fromkeys(
+        SPECIAL_NAMES, f"{SPECIAL}: make it a state if it has an equation, as Lambert's w' = x'*w/(x*(1 + w))"
+    ),
+    **dict.fromkeys(("integral", "integrate"), "an integral over time is a state: I' = what is integrated"),
     **dict.fromkeys(("random", "rand", "randn", "noise", "uniform", "normal", "gauss"), CHANCE),
 }
 ALLOWED = ("abs", "max", "min", "if")  # of parameters: what they are made of decides

@@ -23,14 +23,17 @@ STEP = "write sigmoid(k*x) with a large k"
 STAIRS = "write the one value that it has on the box, or a sum of steps sigmoid(k*(x - n)) with a large k"
 RAMP = "write x - n for the piece that the box lies in"
 SPECIAL = "it is not elementary"
+SPECIAL_NAMES = (
+    *("gamma", "lgamma", "loggamma", "gammaln", "beta", "zeta", "digamma", "airy", "besselj", "bessely"),
+    *("lambertw", "ellipk", "j0", "j1"),
+)
 BY_VALUES = "give a Python function instead, which is compiled from its values"
 ABSENT = {  # function → why no formula has it, what to write instead
     **dict.fromkeys(("sign", "sgn", "signum"), (JUMP, SIGN)),
     **dict.fromkeys(("heaviside", "step", "theta", "unitstep"), (JUMP, STEP)),
     **dict.fromkeys(("floor", "ceil", "ceiling", "round", "trunc", "int"), (JUMP, STAIRS)),
     **dict.fromkeys(("mod", "fmod", "frac", "remainder"), (JUMP, RAMP)),
-    **dict.fromkeys(("gamma", "lgamma", "loggamma", "beta", "zeta", "digamma", "airy"), (SPECIAL, BY_VALUES)),
-    **dict.fromkeys(("besselj", "bessely", "lambertw", "ellipk", "gammaln", "j0", "j1"), (SPECIAL, BY_VALUES)),
+    **dict.fromkeys(SPECIAL_NAMES, (SPECIAL, BY_VALUES)),
     **dict.fromkeys(
         ("factorial", "fact", "binomial", "choose"),
         (SPECIAL, "of a whole number n write prod(k, 1, n, k); else give a Python function instead"),

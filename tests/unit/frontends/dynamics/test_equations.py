@@ -78,6 +78,10 @@ def test_a_file(tmp_path: Path) -> None:
         ("x' = __import__(1)", "unknown function"),
         ("x' = -x + np.sin(x)", "np. is of Python, at column 11"),
         ("x' = math.exp(x)", "functions have no prefix: write"),
+        ("x' = gamma(x)", "it is not elementary: make it a state"),
+        ("x' = integral(x)", "an integral over time is a state"),
+        ("x' = floor(x)", "this jumps: write a sum of steps"),
+        ("x' = random()", "an ODE has no random input"),
     ],
 )
 def test_mistakes_are_shown(text: str, words: str) -> None:

@@ -53,10 +53,37 @@ def test_what_has_a_kink_a_jump_or_a_memory_gets_a_sentence() -> None:
             read_system({x: side})
 
 
+def test_higher_derivatives_are_states() -> None:
+    _, _, t, g, X, V = symbols()
+    damped = [sp.Eq(X(t).diff(t, 3), -sp.sin(X(t)) - X(t).diff(t) * V(t)), sp.Eq(V(t).diff(t), X(t).diff(t, 2))]
+    one, text = read_system(damped), read_system("x''' = -sin(x) - dx*v; v' = ddx")
+    assert one.states == text.states == ("x", "dx", "ddx", "v")
+    system, written = integraph.lift(one), integraph.lift(text)
+    assert set(system.formulas) == set(written.formulas)
+    assert {term.value for term in system.terms} == {term.value for term in written.terms}
+    assert read_system({X(t).diff(t, 2): -g * X(t)}, parameters={"g": 2}).states == ("x", "dx")
+
+
 def test_other_equations_are_refused() -> None:
-    x, _, t, g, X, _ = symbols()
-    with pytest.raises(SourceError, match=r"has order 2: write x' = v"):
-        read_system([sp.Eq(X(t).diff(t, 2), -X(t))])
+    x, v, t, g, X, V = symbols()
+    cases: list[tuple[list[Any], str]] = [
+        ([sp.Eq(2 * X(t).diff(t), -X(t))], r"stands on the left: solve for derivatives"),
+        ([sp.Eq(x, -x)], r"x stands on the left: solve for derivatives"),
+        ([sp.Eq(sp.Derivative(X(v), v), v)], r"stands on the left: solve for derivatives"),
+        ([sp.Eq(X(t).diff(t), X(t).diff(t, 2))], r"stands on a right-hand side: put what its equation says"),
+        ([sp.Eq(X(t).diff(t), V(t)), sp.Eq(V(t).diff(t), X(t).diff(t))], r"put what its equation says"),
+        ([sp.Eq(X(t).diff(t), sp.Derivative(X(t) ** 2, t))], r"write it out, as sympy's doit\(\) does"),
+        ([sp.Eq(X(t).diff(t), sp.Integral(X(t), t))], r"an integral over time is a state"),
+        ([sp.Eq(X(t).diff(t), sp.Heaviside(X(t)))], r"this jumps"),
+        ([sp.Eq(X(t).diff(t), sp.zeta(X(t), 2))], r"it is not elementary: make it a state"),
+        ([sp.Eq(X(t).diff(t), sp.Ei(X(t)))], r"Ei is not read from sympy"),
+        ([sp.Eq(X(t).diff(t), sp.gamma(X(t)))], r"it is not elementary: make it a state"),
+    ]
+    for equations, words in cases:
+        with pytest.raises(SourceError, match=words):
+            read_system(equations)
+    with pytest.raises(UsageError, match="x means two things"):
+        read_system([sp.Eq(X(t).diff(t), 1), sp.Eq(X(t).diff(t, 2), 2)])
     with pytest.raises(UsageError, match=r"Eq\(x\(t\)"):
         read_system([x, -x])
     with pytest.raises(UsageError, match="the parameter g needs a number"):
