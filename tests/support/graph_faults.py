@@ -26,7 +26,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
         "rows",
     ),
     "equal terms without offs": ("polynomials", "np.add.reduceat(q.off, first) + rounding", "rounding", "rows"),
-    "a long sum without rounding": ("polynomials", "UP * length * U * size", "0.0", "sums"),
+    "a long sum without rounding": ("polynomials", "sum_margin(length) * length * U * size", "0.0", "sums"),
     "a short sum without rounding": (
         "polynomials",
         "rounding[some] += np.abs(sum_error(before, more, total[some]))",

@@ -52,20 +52,20 @@ FAULTS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {  # module, text, fa
     ),
     "a map without the errors of its weights": (
         "models",
-        "r += off.A @ sizes + off.b[:, None]",
+        "r += (off.A @ sizes + off.b[:, None]) * up",
         "pass",
         ("inexact affine",),
     ),
     "a map with the errors of its matrix alone": (
         "models",
-        "r += off.A @ sizes + off.b[:, None]",
+        "r += (off.A @ sizes + off.b[:, None]) * up",
         "r += off.A @ sizes",
         ("inexact affine",),
     ),
     "an interval of a map that is half": ("models", "reach = spread * UP +", "reach = 0.5 * spread +", ("affine",)),
     "an interval of a map without the errors of its weights": (
         "models",
-        "reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * UP",
+        "reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * up",
         "pass",
         ("inexact affine",),
     ),
@@ -75,11 +75,11 @@ FAULTS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {  # module, text, fa
         "g[own, :, np.arange(len(own))] = 0.5 * self.r[own]",
         ("with symbols",),
     ),
-    "symbols that a fold forgets": ("models", "r = (rows.r + np.abs(gone).sum(2) * UP) * UP", "r = rows.r", ("fold",)),
+    "symbols that a fold forgets": ("models", "r = (rows.r + row_norms(gone) * UP) * UP", "r = rows.r", ("fold",)),
     "symbols that a fold halves": (
         "models",
-        "r = (rows.r + np.abs(gone).sum(2) * UP) * UP",
-        "r = rows.r + 0.5 * np.abs(gone).sum(2)",
+        "r = (rows.r + row_norms(gone) * UP) * UP",
+        "r = rows.r + 0.5 * row_norms(gone)",
         ("fold",),
     ),
     "symbols of another row": (
