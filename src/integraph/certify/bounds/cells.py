@@ -17,6 +17,7 @@ from integraph.certify.bounds.program_models import program_models, segment_form
 from integraph.certify.bounds.quadratic_flow import QuadraticFlow
 from integraph.clock import check_deadline
 from integraph.numbers.arrays import Floats, Indices
+from integraph.numbers.balls import quiet
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.models import SYMBOLS, Models, of_cells
 from integraph.numbers.models.monomials import monomials
@@ -167,6 +168,7 @@ def _batch(source: Source, low: Floats, high: Floats, degree: int) -> Cells:
     return replace(cells, dips=dips, peaks=peaks)
 
 
+@quiet
 def cells_of(y: Models, low: Floats, high: Floats) -> Cells:
     """What models of the outputs over cells say."""
     wide = np.flatnonzero((high > low).any(0))

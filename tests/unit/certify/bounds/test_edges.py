@@ -80,6 +80,13 @@ def test_the_largest_box_of_all(inputs: int) -> None:
     assert np.isinf(formula.width).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_influence_of_an_input_overflows_in_silence() -> None:
+    names = [f"x{n}" for n in range(13)]
+    bounds = integraph.bound(["1.5e308*x0", "1.5e308*x0", "+".join(names)], (-1, 1), variables=names)
+    assert (bounds.high >= [1.5e308, 1.5e308, 13]).all()
+
+
 def product_of(*factors: float) -> Graph:
     """Of the input, one factor after the other."""
     b = Builder("product")
