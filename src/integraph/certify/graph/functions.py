@@ -9,6 +9,7 @@ import numpy as np
 
 from integraph.bounds.ranges.interval_functions import FUNCTIONS, ROWS
 from integraph.certify.graph.atoms import Atoms
+from integraph.certify.graph.polynomials import ONE
 from integraph.numbers import intervals
 from integraph.numbers.arrays import Indices
 from integraph.numbers.intervals import Interval
@@ -59,12 +60,15 @@ def raised(atoms: Atoms, x: Indices, a: Fraction) -> Indices:
 
 
 def of_rows(atoms: Atoms, name: str, scores: Indices, taking: Any) -> Indices:
-    """The softmax of rows (rows, n), its logarithm, or ln Σ exp (rows,); 0 for entries that take no part."""
+    """The softmax of rows (rows, n), its logarithm, or ln Σ exp (rows,); 0 for entries that take no part. Of a single
+    entry they are 1, 0 and the entry."""
     rows, n = scores.shape
+    alone = taking.sum(1) == 1
     keys = np.where(taking, scores, -1)
     own = f"{name} of {n}"  # rows of another length are another function
     if name == "logsumexp":
-        return atoms.function(own, keys, lambda new: ROWS[name](atoms.span(scores[new]), taking[new]))
+        total = atoms.function(own, keys, lambda new: ROWS[name](atoms.span(scores[new]), taking[new]))
+        return np.where(alone, np.where(taking, scores, 0).sum(1), total)
 
     def span(new: Indices) -> Interval:
         whole = ROWS[name](atoms.span(scores[new // n]), taking[new // n])
@@ -73,7 +77,8 @@ def of_rows(atoms: Atoms, name: str, scores: Indices, taking: Any) -> Indices:
 
     places = np.tile(-2 - np.arange(n), rows)[:, None]
     result = atoms.function(own, np.concatenate([np.repeat(keys, n, 0), places], 1), span)
-    return np.where(taking, result.reshape(rows, n), atoms.zero)
+    share = np.where(alone[:, None], ONE if name == "softmax" else atoms.zero, result.reshape(rows, n))
+    return np.where(taking, share, atoms.zero)
 
 
 def opaque(atoms: Atoms, name: str, x: Indices, span: Interval) -> Indices:

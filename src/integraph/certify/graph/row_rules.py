@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integraph.bounds.perturbation.gadget_ends import perturbed_ends
+from integraph.certify.graph.atoms import Atoms
 from integraph.certify.graph.functions import of_rows
 from integraph.certify.graph.polynomials import Polynomials, constant, of_atoms, polynomials, scaled, times, total
 from integraph.certify.graph.roles import Ends, Held, Roles, State, apart
@@ -80,9 +81,20 @@ def _rows(state: State, name: str, held: Roles) -> Rows:
     """A softmax takes the entries that do not start at 0, its logarithms those whose u does not."""
     which = held["a"] if name == "shifted_softmax" else held["u"]
     taking = which.atom != state.atoms.zero
+    if not (whole := taking.any(1)).all():
+        taking[~whole] = _alone(state.atoms, held["s"].atom[~whole], held["c"].atom[~whole])
     h = taking / np.maximum(taking.sum(1, keepdims=True), 1)
     lost = np.where(np.frexp(h)[0] == 0.5, 0.0, U * h)
     return Rows(held["s"].atom, held["c"].atom, taking, h, lost)
+
+
+def _alone(atoms: Atoms, scores: Indices, shift: Indices) -> NDArray[np.bool_]:
+    """The first entry of each row of which the shift is the opposite: u of a single entry is 0, too."""
+    count, n = scores.shape
+    each = of_atoms(scores.reshape(-1))
+    _, opposite = atoms.vanishing(total(each, of_atoms(np.repeat(shift, n))), atoms.bound(each))
+    found = opposite.reshape(count, n)
+    return found & (found.cumsum(1) == 1)
 
 
 def _off(state: State, held: Roles, rows: Rows) -> dict[str, Floats]:

@@ -184,6 +184,22 @@ def test_softmax_of_rows_of_two_lengths() -> None:
     assert integraph.certify(program, graph, box=box, progress=False).proven < 1e-14
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("free", ["keep", "clean", "decay"])
+def test_rows_of_a_single_entry(free: str) -> None:
+    """Their softmax is 1, its logarithm 0, and ln Σ exp the entry; so is a row of a mask among longer ones."""
+    b = Builder()
+    x = b.input("x", (2, 2))
+    column = b.apply("reshape", x, data=((4, 1),))
+    masked = b.apply("add", x, b.constant(np.array([[0.0, -np.inf], [0.0, 0.0]])))
+    parts = [b.softmax(column), b.log_softmax(column), b.logsumexp(column), b.softmax(masked), b.logsumexp(masked)]
+    graph = b.graph(parts)
+    program = integraph.compile(graph, free=free, box=(-1, 1))
+    proof = integraph.certify(program, graph, 1e-12, box=(-1, 1), progress=False)
+    assert proof.status == "proved", proof
+    assert difference_seen(program, graph) <= proof.upper + 1e-13
+
+
 def test_a_rectifier_of_the_other_side() -> None:
     graph = graph_of(KINKS["relu"])
     program = changed(integraph.compile(graph, 1e-3, box=(-1, 1)), other_side)
