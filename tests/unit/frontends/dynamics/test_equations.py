@@ -123,6 +123,11 @@ def test_sources_of_other_kinds_are_refused() -> None:
             read_system(source)
 
 
+def test_long_names_are_refused() -> None:
+    with pytest.raises(UsageError, match="no plain word of at most 200 characters: rename it"):
+        read_system(f"{'a' * 201}' = 1")
+
+
 def test_sympy_expressions() -> None:
     x, v, u = sp.symbols("x v u")
     system = read_system({x: v, v: -2 * sp.sin(x) + u}, inputs="u")
