@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from integraph.errors import UsageError
 from integraph.targets.expression import Expression
-from integraph.text import DistinctNames, clean, counted
+from integraph.text import FORMULA, NAME, DistinctNames, clean, counted, shortened
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +26,10 @@ class DynamicalSystem:
         object.__setattr__(self, "name", clean(self.name))
         named = DistinctNames()
         if tuple(map(named, self.variables)) != self.variables:
+            long = next((name for name in self.variables if clean(name, NAME) != name), None)
+            if long is not None:
+                shown = shortened(clean(long), FORMULA)
+                raise UsageError(f"the name {shown} is no plain word of at most {NAME} characters: rename it")
             twice = next(name for name in self.variables if self.variables.count(name) > 1)
             raise UsageError(f"{twice} is named twice among states and inputs: rename one", argument="inputs")
         if self.expression.variables != self.variables or len(self.expression.outputs) != len(self.states):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from integraph.clock import now
+from integraph.clock import DeadlineError, check_deadline, deadline, now
 from integraph.constructions.lifting.beam import beam
 from integraph.constructions.lifting.derivation import CircularRulesError
 from integraph.constructions.lifting.drift import preference
@@ -70,15 +70,18 @@ def lift(system: DynamicalSystem, seconds: float = SECONDS, progress: bool = Tru
 
         ended = False
         try:
-            _search(system, best, attempts, begun + seconds, tick)
+            with deadline(seconds):
+                _search(system, best, attempts, begun + seconds, tick)
             ended = True
-        except KeyboardInterrupt:  # variants may not have been tried
+        except DeadlineError:  # variants may not have been tried
+            check_deadline()
+        except KeyboardInterrupt:
             if best.variant is None:
                 raise
     decided = all(one.decided for one in attempts)
     if best.variant is None:
         fix = "define parts of the right-hand sides as states of their own"
-        if attempts and decided:
+        if ended and decided:
             most = f"with {counted(MOST, 'new variable')} at most"
             raise SourceError(f"no quadratic form of {system.name} among {_among(attempts)}, {most}: {fix}")
         raise SourceError(

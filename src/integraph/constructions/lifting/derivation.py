@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from integraph.clock import check_deadline
 from integraph.constructions.lifting.polynomials import ONE, Monomial, Polynomial, content, power, scale, times
 from integraph.constructions.lifting.ring import SUM, Generator, Ring
 
@@ -55,6 +56,7 @@ class Derivation:
         waiting = dict(p)
         done: dict[Monomial, Fraction] = {}
         for _ in range(REPLACEMENTS):
+            check_deadline()
             if not waiting:
                 return {monomial: value for monomial, value in done.items() if value}
             monomial, value = waiting.popitem()

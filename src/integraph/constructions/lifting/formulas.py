@@ -7,8 +7,10 @@ from fractions import Fraction
 
 from integraph.constructions.lifting.polynomials import Exponent, Monomial, Polynomial
 from integraph.constructions.lifting.ring import STATE, SUM, Ring
+from integraph.errors import SourceError
 from integraph.targets.expression import NUMBER, VARIABLE, Expression, Tape
 
+LONGEST = 100_000  # characters of a formula: definitions that use the one before twice double it
 DIGITS = 10**17  # a denominator beyond: the number was a float
 
 
@@ -55,6 +57,11 @@ def _generator_text(ring: Ring, number: int) -> str:
         return one.name
     assert one.argument is not None
     inner = polynomial_text(ring, one.argument)
+    if len(inner) > LONGEST:
+        raise SourceError(
+            f"a formula of a new variable has more than {LONGEST:,} characters: define parts of the right-hand sides "
+            "as states of their own"
+        )
     return f"({inner})" if one.op == SUM else f"{one.op}({inner})"
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from integraph.clock import now
+from integraph.clock import DeadlineError, check_deadline, deadline
 from integraph.constructions.lifting.derivation import CircularRulesError, Derivation, is_affine, rule_of, sums
 from integraph.constructions.lifting.equations import Selection, equations
 from integraph.constructions.lifting.polynomials import ONE, Exponent, Monomial, power, times
@@ -36,24 +36,25 @@ Shape = tuple[tuple[str, Exponent], ...]
 
 def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> QuadraticSystem:
     """A quadratic system with few new variables. It is proved minimal only where it needs none."""
-    until = now() + seconds
     best: _Choice | None = None
     most = MOST * len(system.states)
     with late_bar(progress, "lifting") as show:
-        for choice in _choices(system):
-            try:
-                for done in choice.run(most):
-                    show(done, f"lifting: {len(choice.chosen)} new variables")
-                    if now() > until:
-                        break
-            except CircularRulesError:
-                continue
-            except KeyboardInterrupt:
-                if best is None:
-                    raise
-                break
-            if not choice.waiting and len(choice.chosen) <= most:
-                best, most = choice, len(choice.chosen) - 1
+        try:
+            with deadline(seconds):
+                for choice in _choices(system):
+                    try:
+                        for done in choice.run(most):
+                            show(done, f"lifting: {len(choice.chosen)} new variables")
+                            check_deadline()
+                    except CircularRulesError:
+                        continue
+                    if not choice.waiting and len(choice.chosen) <= most:
+                        best, most = choice, len(choice.chosen) - 1
+        except DeadlineError:
+            check_deadline()
+        except KeyboardInterrupt:
+            if best is None:
+                raise
     if best is None:
         raise SourceError(
             f"no quadratic form of {system.name} within {seconds:g} seconds and {MOST} new variables for each state: "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from integraph.clock import check_deadline
 from integraph.errors import SourceError
 
 Exponent = int | Fraction
@@ -68,6 +69,7 @@ def scale(p: Polynomial, by: Fraction | int, shift: Monomial = ONE) -> Polynomia
 
 
 def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
+    check_deadline()
     if len(p) * len(q) > PRODUCTS:
         raise _too_long()
     return total((times(a, b), u * v) for a, u in p.items() for b, v in q.items())

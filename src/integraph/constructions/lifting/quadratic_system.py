@@ -114,7 +114,8 @@ class QuadraticSystem:
         if self._factors is None:
             return np.asarray(float_arithmetic.values(self.definitions, rows))
         (a, b), coefficient = self._factors  # thousands of new variables at once
-        return np.asarray(coefficient * rows[:, a] * rows[:, b])
+        with np.errstate(over="ignore"):
+            return np.asarray(coefficient * rows[:, a] * rows[:, b])
 
     @cached_property
     def _factors(self) -> tuple[Indices, Floats] | None:

@@ -11,8 +11,8 @@ state with t' = 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.dynamics.smooth_functions import ALLOWED, advice
@@ -32,12 +32,17 @@ MOST = 100_000  # equations
 PRIMES = "'′’"
 LEFT = re.compile(
     rf"[ \t]*(?:(?P<primed>{NAME})[ \t]*(?P<primes>[{PRIMES}]+)(?:[ \t]*\([ \t]*t[ \t]*\))?"
-    rf"|d(?P<order>\^?[2-9])?[ \t]*(?P<of>{NAME})[ \t]*/[ \t]*dt(?:\^?[2-9])?"
+    rf"|d(?P<order>\^?[2-9])?[ \t]*(?P<of>{NAME})(?:[ \t]*\([ \t]*t[ \t]*\))?[ \t]*/[ \t]*dt(?:\^?[2-9])?"
     rf"|(?P<name>{NAME}))[ \t]*=(?!=)[ \t]*"
 )
 PRIMED = re.compile(rf"({NAME})([{PRIMES}]+)")
+PRESENT = re.compile(rf"({NAME})([ \t]*\([ \t]*t[ \t]*\))")  # x(t)
+START = re.compile(rf"[ \t]*{NAME}[{PRIMES}]*[ \t]*\([ \t]*[0-9.]+[ \t]*\)[ \t]*=(?!=)")
+SECOND = re.compile(r"(?<![<>=!])=(?!=)")  # one equals sign too many
 MODULES = ("np", "numpy", "math", "sp", "sympy", "jnp", "torch")
 USAGE = "write x' = …, x'' = … or dx/dt = … for a state, k = … for a definition"
+STARTS = "leave it out: simulate, program and enclose take starts"
+SEPARATE = "put a semicolon, or a new line, between equations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,17 @@ class Equation:
 
     def mistake(self, reason: str, fix: str) -> SourceError:
         return self.line.mistake(self.at, self.at + len(self.name), reason, fix)
+
+    def at_present(self, states: Collection[str]) -> Equation:
+        """With x for x(t), which is as long with blanks."""
+        text = self.line.text
+        present = PRESENT.sub(
+            lambda m: m[1] + " " * len(m[2]) if m[1] in states else m[0], text[self.start : self.stop]
+        )
+        if present == text[self.start : self.stop]:
+            return self
+        line = Line(text[: self.start] + present + text[self.stop :], self.line.number, self.line.written or text)
+        return replace(self, line=line)
 
 
 def read_equations(
@@ -78,6 +94,8 @@ def read_equations(
     if not orders:
         raise SourceError(f"there is no differential equation: {USAGE}")
     states = [derivative_name(each, n) for each, order in orders.items() for n in range(order)]
+    of_time = frozenset(states)
+    equations = [one.at_present(of_time) for one in equations]
     words = set()
     unknown = []
     defined = {*states, *inputs, TIME, *LETTERS, *(one.name for one in equations), *(parameters or {})}
@@ -85,6 +103,8 @@ def read_equations(
         bar = one.line.text.find("|", one.start, one.stop)
         if bar >= 0:
             raise one.line.mistake(bar, bar + 1, "the bars of |x|", advice("abs"))
+        if (second := SECOND.search(one.line.text, one.start, one.stop)) is not None:
+            raise one.line.mistake(second.start(), second.end(), "a second = in one equation", SEPARATE)
         for token in tokens(one.line, one.start, one.stop):
             words.add(token.name)
             if token.kind == "call" and token.name not in {*defined, *ALLOWED} and (said := advice(token.name)):
@@ -102,10 +122,15 @@ def read_equations(
         if one.line.text.startswith(".", token.end) and token.name in MODULES:
             reason, fix = f"{token.name}. is of Python", "functions have no prefix: write sin(x), exp(x)"
             raise one.line.mistake(token.start, token.end + 1, reason, fix)
+        if (one.line.written or one.line.text)[token.start : token.end].endswith(tuple(PRIMES)):
+            reason = "a derivative on the right that is no state"
+            raise one.line.mistake(token.start, token.end, reason, "put what its equation says there")
         fix = f"{hint}give it a value as a parameter, or an equation, or name it among the inputs"
         mistake = one.line.mistake(token.start, token.end, f"unknown name {token.name!r}", fix)
         mistake.argument = "parameters"
         raise mistake
+    if idle := next((one for one in equations if not one.order and one.name not in words), None):
+        raise idle.mistake(f"{idle.name!r} is defined and not used", f"if it is a start, {STARTS}")
     known = {*states, *inputs, *(one.name for one in equations), *(parameters or {})}
     if TIME in words and TIME not in known:
         clock = Line("t' = 1")
@@ -155,6 +180,8 @@ def _equations(line: Line) -> list[Equation]:
             match = LEFT.match(line.text, start, stop)
             if match is None:
                 first = start + len(piece) - len(piece.lstrip())
+                if (begin := START.match(line.text, start, stop)) is not None:
+                    raise line.mistake(first, begin.end() - 1, "a start is no equation", STARTS)
                 raise line.mistake(first, stop, "this is no equation", USAGE)
             name = match["primed"] or match["of"] or match["name"]
             order = len(match["primes"]) if match["primed"] else int((match["order"] or "1").lstrip("^"))

@@ -237,6 +237,8 @@ def test_starts_and_times_are_checked() -> None:
     system = integraph.lift("x' = 1/x")
     with pytest.raises(SourceError, match=r"1/x\^2 is inf at x = 0"):
         system.simulate([0.0], [1.0])
+    with pytest.raises(SourceError, match=r"x\^2 is inf at x = 1e\+200"):
+        integraph.lift("x' = -x^3").simulate([1e200], [1.0])
     with pytest.raises(UsageError, match="in order"):
         system.simulate([1.0], [1.0, 0.5])
     with pytest.raises(UsageError, match="missing"):

@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import integraph
-from integraph import QuadraticSystem
-from integraph.constructions.lifting import construction, derivation
+from integraph import QuadraticSystem, clock
+from integraph.constructions.lifting import construction, derivation, formulas
 from integraph.constructions.lifting.beam import beam
 from integraph.constructions.lifting.polynomials import scale
 from integraph.constructions.lifting.search import SearchTimeError
@@ -145,6 +145,25 @@ def test_the_time_is_kept() -> None:
         integraph.lift("x' = x^3", seconds=0)
 
 
+@pytest.mark.parametrize("states", [1, 40])
+def test_the_time_is_kept_before_anything_is_searched(states: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that ticks when it is read. To differentiate such functions, for one search, takes minutes."""
+    ticks = itertools.count()
+    monkeypatch.setattr(clock, "now", lambda: float(next(ticks)))
+    functions = "; ".join(f"a{n + 1} = tanh(a{n}) + a{n}" for n in range(6))
+    others = "".join(f"; x{n}' = -x{n}" for n in range(1, states))
+    with pytest.raises(SourceError, match="20 seconds"):
+        integraph.lift(f"a0 = x; {functions}; x' = a6{others}", seconds=20, progress=False)
+    assert 20 < next(ticks) < 40
+
+
+def test_endless_formulas_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fraction in a fraction: each doubles the formula."""
+    monkeypatch.setattr(formulas, "LONGEST", 500)
+    with pytest.raises(SourceError, match="more than 500 characters: define parts"):
+        integraph.lift("x' = " + 12 * "1/(1 + " + "x" + 12 * ")", progress=False)
+
+
 def test_interruption_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     decide = construction._decide
 
@@ -180,13 +199,13 @@ def test_a_function_of_what_cancels_is_a_number(side: str, value: float) -> None
 
 def test_a_function_is_a_variable_only_where_that_is_less() -> None:
     """As a factor of products it needs none of its own, and no power of a sum is multiplied out."""
-    for text, formulas in (
+    for text, expected in (
         ("x' = -ln(x)", {"ln(x)/x", "1/x"}),
         ("x' = exp(-1/x)", {"exp(-1/x)/x", "exp(-1/x)/x^2"}),
         ("x' = (1 + x)^12", {"(1 + x)^11"}),
     ):
         system = integraph.lift(text, progress=False)
-        assert set(system.formulas) == formulas
+        assert set(system.formulas) == expected
         assert system.minimal
 
 

@@ -49,6 +49,16 @@ def test_higher_derivatives_are_states(text: str) -> None:
     assert sides(system, 1.0, 0.5, 10.0) == [0.5, 7.5]
 
 
+def test_functions_of_time_are_states() -> None:
+    system = read_system("x'(t) = -x(t)*y( t ); dy(t)/dt = sin(t) + y(t)")
+    assert system.states == ("x", "y", "t")
+    assert sides(system, 2.0, 3.0, 0.0) == [-6.0, 3.0, 1.0]
+
+
+def test_a_derivative_of_time_on_the_right() -> None:
+    assert sides(read_system("x''(t) = -2*x'(t) - x(t)"), 3.0, 5.0) == [5.0, -13.0]
+
+
 def test_time_is_a_state() -> None:
     system = read_system("x' = -x + t")
     assert system.states == ("x", "t")
@@ -82,6 +92,11 @@ def test_a_file(tmp_path: Path) -> None:
         ("x' = integral(x)", "an integral over time is a state"),
         ("x' = floor(x)", "this jumps: write a sum of steps"),
         ("x' = random()", "an ODE has no random input"),
+        ("x' = -x; x(0) = 1", "a start is no equation, at column 10"),
+        ("x' = -x; x0 = 1", "'x0' is defined and not used, at column 10"),
+        ("x' = -x, y' = -y", "a second = in one equation, at column 13"),
+        ("x' = y'; y' = x", "a derivative on the right that is no state"),
+        ("x' = -x(t) + x(t - 1)", "an ODE has no delays"),
     ],
 )
 def test_mistakes_are_shown(text: str, words: str) -> None:
@@ -106,6 +121,11 @@ def test_sources_of_other_kinds_are_refused() -> None:
     for source in (3, {}, {"x": 1}, {"x": "1; y' = 2"}):
         with pytest.raises(UsageError, match="source"):
             read_system(source)
+
+
+def test_long_names_are_refused() -> None:
+    with pytest.raises(UsageError, match="no plain word of at most 200 characters: rename it"):
+        read_system(f"{'a' * 201}' = 1")
 
 
 def test_sympy_expressions() -> None:
