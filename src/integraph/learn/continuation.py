@@ -20,7 +20,7 @@ from integraph.learn import training
 from integraph.learn.objective import CROSS_ENTROPY, SQUARE, Rows
 from integraph.learn.quadratic_ode import QuadraticODE, whole
 from integraph.learn.table import table
-from integraph.numbers.arrays import real
+from integraph.numbers.arrays import Floats, real
 from integraph.progress import late_bar
 
 
@@ -68,6 +68,10 @@ def train(
         patience=whole("patience", patience), seed=whole("seed", seed, 0),
     )  # fmt: skip
     x, target = table(X, y, model.inputs, model.outputs, "the model")
+    if not all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(model)):
+        raise UsageError("the controls of the model are not all finite: begin with another one", argument="model")
+    if loss == CROSS_ENTROPY:
+        _check_probabilities(target)
     if len(x) < 2:
         raise UsageError("training needs two rows at least, one of them held out: there is one", argument="X")
     held = min(max(1, round(rates["validation_fraction"] * len(x))), len(x) - 1)
@@ -78,6 +82,19 @@ def train(
         result = training.train(start, rows.taken(order[held:]), rows.taken(order[:held]), settings, show)
         # numpy arrays stay float64 wherever they are used next
         return replace(result, model=jax.tree.map(np.asarray, result.model))
+
+
+def _check_probabilities(target: Floats) -> None:
+    if target.shape[1] < 2:
+        raise UsageError("cross_entropy compares classes: the model needs two outputs or more", argument="loss")
+    wrong = (target < 0).any(1) | (np.abs(target.sum(1) - 1.0) > 1e-6)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise UsageError(
+            f"row {row} of y is {target[row].tolist()}: cross_entropy takes probabilities of classes, which are ≥ 0 "
+            "and add up to 1",
+            argument="y",
+        )
 
 
 def _rate(name: str, value: Any, least: float) -> float:

@@ -67,7 +67,7 @@ class QuadraticODE(eqx.Module):  # type: ignore[misc]
         whole("inputs", inputs)
         if not isinstance(width, int | np.integer) or isinstance(width, bool) or width < inputs:
             raise UsageError(
-                f"the registers hold the {inputs} inputs: needs {inputs} or more", argument="width", value=width
+                f"the registers hold the {inputs} inputs: needs an integer ≥ {inputs}", argument="width", value=width
             )
         for name, value in {"outputs": outputs, "depth": depth, "rank": rank}.items():
             whole(name, value)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integraph.errors import UsageError
 from integraph.numbers.arrays import Floats
 
 FURTHEST = 2.0  # that an input of the table may be from 0: a quadratic ODE squares what stands out, segment by segment
-LARGEST = 1e100  # number of a table: its square must be one, too
+LARGEST = 1e100  # number of a table, and one over the smallest deviation: their squares must be numbers, too
 
 
 class Scaling(NamedTuple):
@@ -25,15 +26,22 @@ class Scaling(NamedTuple):
 def standard(columns: Floats, what: str) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column; 1 for one that is constant."""
     size = np.abs(columns).max(0)
-    if (size > LARGEST).any():
-        column = int(np.argmax(size > LARGEST))
+    _check(size > LARGEST, size, what, f"below {LARGEST:g}")
+    unit = np.where(size > 0, size, 1.0)
+    share = (columns / unit).std(0)
+    moves = share > 1e-14
+    _check(moves & (unit < 1.0 / LARGEST), size, what, f"above {1.0 / LARGEST:g}")
+    return columns.mean(0), np.where(moves, share * unit, 1.0)
+
+
+def _check(wrong: NDArray[np.bool_], size: Floats, what: str, where: str) -> None:
+    if wrong.any():
+        column = int(np.argmax(wrong))
         raise UsageError(
-            f"column {column} of {what} has a number of size {size[column]:.3g}, whose square float64 may not hold: "
-            f"give it in other units, below {LARGEST:g}",
+            f"column {column} of {what} has numbers of size {size[column]:.3g}, whose squares float64 may not hold: "
+            f"give it in other units, {where}",
             argument=what,
         )
-    deviation = columns.std(0)
-    return columns.mean(0), np.where(deviation <= 1e-14 * size, 1.0, deviation)
 
 
 def bounded(columns: Floats, what: str) -> tuple[Floats, Floats]:

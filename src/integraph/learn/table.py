@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from integraph.errors import UsageError
+from integraph.learn.scaling import LARGEST
 from integraph.numbers.arrays import Floats, numbers
 from integraph.program.engine import batch_of
 from integraph.text import counted
@@ -24,6 +25,12 @@ def table(X: ArrayLike, y: ArrayLike, inputs: int, outputs: int, whose: str) -> 
     if not np.isfinite(targets).all():
         row = int(np.argwhere(~np.isfinite(targets))[0][0])
         raise UsageError(f"row {row} of y is {targets[row].tolist()}: leave out rows that are not finite", argument="y")
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest > LARGEST:
+        raise UsageError(
+            f"y has a number of size {largest:.3g}, whose square float64 may not hold: give it in other units",
+            argument="y",
+        )
     if not len(rows):
         raise UsageError("there are no rows to learn from", argument="X")
     return rows, targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -254,7 +255,17 @@ def direct(engine: Engine, program: Program) -> Callable[[Any], Floats | None] |
 
 def batch_of(x: object, d: int, whose: str = "the program") -> Floats:
     """A checked batch (B, d) from whatever the user gave: one point, a batch, or for d = 1 a list of numbers."""
-    given = numbers(x, "inputs")
+    try:
+        given = numbers(x, "inputs")
+    except UsageError:
+        jax = sys.modules.get("jax")
+        if jax is not None and isinstance(x, jax.core.Tracer):
+            raise UsageError(
+                f"{whose} computes numbers here, and jax traces x, as jit and grad do: call the function that to_jax() "
+                "gives instead",
+                argument="x",
+            ) from None
+        raise
     if given.ndim <= 1 and d == 1 and given.shape != (1,):
         batch = given.reshape(-1, 1)
     elif given.ndim == 1:

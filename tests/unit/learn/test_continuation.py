@@ -73,9 +73,17 @@ def test_a_stiff_program_is_refused() -> None:
         ({"validation_fraction": 1.0}, "validation_fraction = 1.0: .* below 1"),
         ({"max_steps": 0}, "max_steps = 0: needs an integer ≥ 1"),
         ({"seed": "a"}, "seed = 'a': needs an integer ≥ 0"),
+        ({"y": 1e200 * Y}, r"y has a number of size .*e\+199, whose square"),
+        ({"loss": "cross_entropy"}, "the model needs two outputs or more"),
+        ({"model": "nan"}, "controls of the model are not all finite"),
+        ({"model": "two", "y": np.stack([Y, 1 - Y], 1), "loss": "cross_entropy"}, "row .* takes probabilities"),
     ],
 )
 def test_misuse_is_refused(change: dict[str, Any], said: str) -> None:
-    given: dict[str, Any] = {"model": integraph.learn.QuadraticODE(2, 1, 3, 1, 1), "X": X, "y": Y} | change
+    given: dict[str, Any] = {"model": "one", "X": X, "y": Y} | change
+    small = integraph.learn.QuadraticODE(2, 2 if given["model"] == "two" else 1, 3, 1, 1)
+    if given["model"] == "nan":
+        small = jax.tree.map(lambda leaf: leaf * np.nan, small)
+    given["model"] = small if given["model"] in ("one", "two", "nan") else given["model"]
     with pytest.raises(UsageError, match=said):
         integraph.learn.train(given.pop("model"), given.pop("X"), given.pop("y"), **given)

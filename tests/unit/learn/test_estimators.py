@@ -164,6 +164,7 @@ def test_a_constant_target_is_learned_exactly() -> None:
         ({"device": 3}, "device = 3: needs the name of a platform"),
         ({"steps": 0}, "steps = 0: needs an integer ≥ 1"),
         ({"width": "a"}, "width = 'a': the registers hold the 2 inputs"),
+        ({"width": 6.0}, "width = 6.0: the registers hold the 2 inputs: needs an integer ≥ 2"),
     ],
 )
 def test_settings_that_cannot_be(change: dict[str, Any], said: str) -> None:
@@ -183,7 +184,9 @@ def test_data_that_cannot_be() -> None:
         regressor().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="1 class"):
         classifier().fit(X, np.zeros(150))
-    with pytest.raises(UsageError, match=r"column 0 of X has a number of size .*e\+200, whose square"):
+    with pytest.raises(UsageError, match=r"column 0 of X has numbers of size .*e\+200, whose squares"):
         regressor().fit(1e200 * X, Y)
-    with pytest.raises(UsageError, match="column 0 of y has a number of size"):
+    with pytest.raises(UsageError, match=r"column 0 of y has numbers of size .*below 1e"):
         regressor().fit(X, 1e200 * Y)
+    with pytest.raises(UsageError, match=r"column 0 of y has numbers of size .*above 1e-100"):  # not constant
+        regressor().fit(X, 1e-200 * Y)

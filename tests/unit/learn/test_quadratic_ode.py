@@ -151,7 +151,7 @@ def test_models_are_pytrees() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"width": 1}, "width = 1: the registers hold the 2 inputs: needs 2 or more"),
+        ({"width": 1}, "width = 1: the registers hold the 2 inputs: needs an integer ≥ 2"),
         ({"depth": 0}, "depth = 0: needs an integer ≥ 1"),
         ({"rank": 0}, "rank = 0: needs an integer ≥ 1"),
         ({"kind": "loose"}, "kind = 'loose': a kind is one of lossless, free, damped"),

@@ -37,9 +37,8 @@ class ProgramModule(torch.nn.Module):  # type: ignore[misc]
         like = next(iter(self.controls.values()))
         if like.dtype not in KINDS:
             raise UsageError("closed forms need the digits of float32 or float64", argument="dtype", value=like.dtype)
-        self._kind, names = like.dtype, self._tensors.values.keys()
-        forms = trace(self._program, DIFFERENTIABLE, KINDS[self._kind], self._tensors, names)
-        self._interpreter = Interpreter(forms, LIBRARY)
+        self._kind = like.dtype
+        self._interpreter = self._traced()
         constants = dict(self._interpreter.constants())
         self._keys = {key: f"constant_{number}" for number, key in enumerate(constants)}
         for name in [name for name in self._buffers if name not in self._keys.values()]:
@@ -47,6 +46,18 @@ class ProgramModule(torch.nn.Module):  # type: ignore[misc]
         for key, value in constants.items():
             kind = self._kind if value.dtype == np.float64 else None
             self.register_buffer(self._keys[key], torch.tensor(value, dtype=kind, device=like.device), persistent=False)
+
+    def _traced(self) -> Interpreter:
+        names = self._tensors.values.keys()
+        return Interpreter(trace(self._program, DIFFERENTIABLE, KINDS[self._kind], self._tensors, names), LIBRARY)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What `copy.deepcopy`, `pickle` and `torch.save` store: the interpreter holds modules, and is made again."""
+        return {name: value for name, value in vars(self).items() if name != "_interpreter"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._interpreter = self._traced()
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         """What `to`, `float`, `double` and `cuda` come to."""
@@ -57,6 +68,10 @@ class ProgramModule(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Any) -> Any:
         d = self._program.inputs
+        if not isinstance(x, torch.Tensor):
+            raise UsageError(
+                f"needs a tensor of {self._kind}, as torch.tensor(x) is", argument="x", value=type(x).__name__
+            )
         if x.ndim not in (1, 2) or x.shape[-1] != d:
             raise UsageError(f"x has shape {tuple(x.shape)}: the program takes ({d},) or (batch, {d})", argument="x")
         if x.dtype != self._kind:

@@ -23,6 +23,7 @@ GROWTH = 300.0  # of a difference between starts along a window: more is chaos, 
 WORSE = 1.5  # variance of residuals, against that of shorter windows, which says that a fit failed
 ROUNDS = 8  # choices of terms for each length of windows
 NEGLIGIBLE = 1e-9  # of a derivative: what a term contributes at least
+STILL = 16  # roundings: a state that moves less stands still, and has no terms
 TINY = 1e-300
 
 
@@ -49,11 +50,13 @@ def best_fit(data: Sequence[Trajectory], features: Features, errors: float, show
     """The fit with the longest windows, and the best price among those."""
     linear = weak_form(data, features)
     every = np.concatenate([features.values(one.states, one.inputs) for one in data])
-    allowed = np.tile(independent(every), (data[0].states.shape[1], 1))
-    least = NEGLIGIBLE * _rms(every @ coefficients(linear, allowed).T)[:, None] / _rms(every)
     values = np.concatenate([one.states for one in data])
-    sizes = np.maximum(values.std(0), U * np.abs(values).max(0))
-    question = Question(data, features, allowed, least, errors, np.where(sizes > 0, sizes, 1.0))
+    largest, sizes = np.abs(values).max(0), values.std(0)
+    moves = np.max([np.ptp(one.states, axis=0) for one in data], axis=0) > STILL * U * largest
+    sizes = np.where(sizes > NEGLIGIBLE * largest, sizes, np.where(largest > 0, largest, 1.0))
+    allowed = moves[:, None] & independent(every)
+    least = NEGLIGIBLE * _rms(every @ coefficients(linear, allowed).T)[:, None] / _rms(every)
+    question = Question(data, features, allowed, least, errors, sizes)
     fits: list[tuple[int, float, int]] = []
     kept: list[Fit] = []
     starts, longest = _starts(question, linear), windows(data, LENGTHS[-1]).times.shape

@@ -92,8 +92,8 @@ def identification(
     """The same, with standard errors and noise."""
     known = trajectories(data, dt, inputs)
     threshold = real(errors, "errors")
-    if not threshold >= 0:
-        raise UsageError("needs a number of standard errors, 0 or more", argument="errors", value=errors)
+    if not 0 <= threshold < np.inf:
+        raise UsageError("needs a finite number of standard errors, 0 or more", argument="errors", value=errors)
     called = _names(states, known[0].states.shape[1], "states", "x")
     forced = _names(input_names, known[0].inputs.shape[1], "input_names", "u")
     features = _features(called, forced, functions, known)
@@ -120,7 +120,7 @@ def identification(
 def _names(given: str | Sequence[str], count: int, argument: str, letter: str) -> tuple[str, ...]:
     if not given:
         return tuple(name.replace("x", letter) for name in numbered(count)) if count else ()
-    called = names(given)
+    called = names(given, argument)
     if len(called) != count:
         raise UsageError(f"the data have {count}, not {len(called)}", argument=argument, value=given)
     for name in called:
@@ -139,7 +139,12 @@ def _names(given: str | Sequence[str], count: int, argument: str, letter: str) -
 def _features(
     states: tuple[str, ...], inputs: tuple[str, ...], functions: str | Sequence[str], data: Sequence[Trajectory]
 ) -> Features:
-    texts = (functions,) if functions and isinstance(functions, str) else tuple(functions)
+    texts = (functions,) if isinstance(functions, str) and functions else functions
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(
+            "needs formulas of the states, as 'sin(x)' or ['sin(x)', 'x^2']", argument="functions", value=functions
+        )
+    texts = tuple(texts)
     if not texts:
         return Features(len(states), None, states + inputs)
     expression = function(list(texts), variables=states).expression

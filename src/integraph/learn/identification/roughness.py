@@ -16,16 +16,23 @@ from integraph.numbers.arrays import Floats
 NEAR = 5  # samples that a cubic does not pass in general
 FEWEST = 12  # groups of them that say what noise there is
 TIMES = 3.0  # a fit that leaves more than so many times the noise is in doubt
+NOTHING = 0.9  # of the size of a state: a fit that leaves more explains nothing
+MEDIAN = 0.6745  # of the sizes of normal numbers with a standard deviation of 1, which a few outliers do not change
 ROUNDING = 1e-9  # of the size of a state: not worth a word
 
 
 def roughness(data: Sequence[Trajectory]) -> Floats | None:
     """The standard deviation of the noise of each state; None if samples are too few to tell."""
-    left = [_left(one) for one in data if len(one) >= NEAR]
-    if sum(map(len, left)) < FEWEST:
+    left = _all_left(data)
+    if left is None:
         return None
-    size: Floats = np.sqrt(np.mean(np.concatenate(left) ** 2, axis=0))
+    size: Floats = np.sqrt(np.mean(left**2, axis=0))
     return size
+
+
+def _all_left(data: Sequence[Trajectory]) -> Floats | None:
+    left = [_left(one) for one in data if len(one) >= NEAR]
+    return np.concatenate(left) if sum(map(len, left)) >= FEWEST else None
 
 
 def _left(one: Trajectory) -> Floats:
@@ -41,16 +48,24 @@ def _left(one: Trajectory) -> Floats:
 
 def doubt(data: Sequence[Trajectory], names: Sequence[str], noise: Floats) -> str:
     """A sentence on a fit that leaves more than the noise of the samples; "" if there is nothing to say."""
-    rough = roughness(data)
-    if rough is None:
+    left = _all_left(data)
+    if left is None:
         return ""
-    sizes = np.concatenate([one.states for one in data]).std(0)
-    share = noise / np.maximum(rough, ROUNDING * np.where(sizes > 0, sizes, 1.0))
+    rough, sizes = np.sqrt(np.mean(left**2, axis=0)), np.concatenate([one.states for one in data]).std(0)
+    least = ROUNDING * np.where(sizes > 0, sizes, 1.0)
+    share = noise / np.maximum(rough, least)
     worst = int(share.argmax())
-    if not share[worst] > TIMES:
+    if share[worst] > TIMES:
+        return (
+            f"the system does not follow the data: it is off by {noise[worst]:.2g} in {names[worst]}, whose samples "
+            f"are smooth to {rough[worst]:.2g}. The vector field is not quadratic in these states: give functions of "
+            "them that it has, such as functions='x1^2', or states that were not measured"
+        )
+    usual = np.median(np.abs(left), axis=0) / MEDIAN
+    lost = np.flatnonzero((noise > NOTHING * sizes) & (noise > TIMES * np.maximum(usual, least)) & (sizes > 0))
+    if not len(lost):
         return ""
     return (
-        f"the system does not follow the data: it is off by {noise[worst]:.2g} in {names[worst]}, whose samples are "
-        f"smooth to {rough[worst]:.2g}. The vector field is not quadratic in these states: give functions of them that "
-        "it has, such as functions='x1^2', or states that were not measured"
+        f"nothing explains how {names[lost[0]]} moves: solutions are off by {noise[lost[0]]:.2g}, although most "
+        f"samples are smooth to {usual[lost[0]]:.2g}. Look for outliers and jumps, and split the trajectory there"
     )

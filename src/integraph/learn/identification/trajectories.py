@@ -13,6 +13,7 @@ from integraph.numbers.arrays import Floats, numbers
 from integraph.text import counted
 
 FEWEST = 4  # samples of a trajectory
+UNITS = 1e60  # the largest number, and one over the smallest largest of a column: fourth powers must be numbers, too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +75,20 @@ def _states(given: Any) -> Floats:
             f"state {column + 1} is {array[row, column]} at sample {row + 1}: split the trajectory there",
             argument="data",
         )
+    _check_units(array, "data")
     return array
+
+
+def _check_units(array: Floats, argument: str) -> None:
+    largest = np.abs(array).max(0, initial=0.0)
+    wrong = np.flatnonzero((largest > UNITS) | ((largest < 1.0 / UNITS) & (largest > 0)))
+    if len(wrong):
+        what = f"column {wrong[0] + 1} of {argument}" if len(largest) > 1 else argument
+        raise UsageError(
+            f"the largest number of {what} is {largest[wrong[0]]:.3g}: give it in units in which that is between "
+            f"{1.0 / UNITS:g} and {UNITS:g}",
+            argument=argument,
+        )
 
 
 def _times(given: Any, count: int) -> Floats:
@@ -82,11 +96,12 @@ def _times(given: Any, count: int) -> Floats:
     if array.ndim == 0:
         if not (np.isfinite(array) and array > 0):
             raise UsageError("needs a positive step", argument="dt", value=float(array))
-        return np.arange(count, dtype=np.float64) * np.float64(array)
+        array = np.arange(count, dtype=np.float64) * np.float64(array)
     if array.shape != (count,):
         raise UsageError(f"{counted(count, 'sample')} need as many times, got shape {array.shape}", argument="dt")
     if not np.isfinite(array).all() or (np.diff(array) <= 0).any():
         raise UsageError("times must be finite, each later than the one before", argument="dt")
+    _check_units(np.diff(array)[:, None], "dt")
     return np.asarray(array - array[0])
 
 
@@ -100,4 +115,5 @@ def _inputs(given: Any, count: int) -> Floats:
             f"inputs are finite, a row for each of the {counted(count, 'sample')}; got shape {array.shape}",
             argument="inputs",
         )
+    _check_units(array, "inputs")
     return array if len(array) == count else np.concatenate([array, array[-1:]])

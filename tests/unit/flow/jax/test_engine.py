@@ -37,6 +37,14 @@ def test_failures_are_explained() -> None:
 
 
 @needs("jax")
+def test_a_program_inside_a_transformation_is_told_of_to_jax() -> None:
+    program = export_programs.formula()
+    for engine in (None, "jax"):
+        with pytest.raises(UsageError, match=r"jax traces x, .*: call the function that to_jax\(\) gives"):
+            jax.jit(lambda x, engine=engine: program(x, engine=engine))(np.zeros(2))
+
+
+@needs("jax")
 def test_states_are_refused() -> None:
     with pytest.raises(UsageError, match="engine='exact'"):
         export_programs.formula().flow([0.5, 0.5], "jax", states=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 import sys
 from typing import Any
 
@@ -9,6 +12,7 @@ import numpy as np
 import pytest
 
 import export_programs
+import integraph
 from free_programs import two_segments
 from integraph.errors import UsageError
 from lazy import Lazy, needs, needs_command
@@ -106,11 +110,53 @@ def test_state_is_saved_and_loaded() -> None:
     assert torch.equal(other(x), module(x))
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_copies_and_pickles(kind: str) -> None:
+    """As averaging of models, snapshots of the best one, and `torch.save` need them."""
+    x = torch.tensor([[0.5, 0.25]], dtype=getattr(torch, kind))
+    module = export_programs.formula().to_torch().to(x.dtype)
+    with torch.no_grad():
+        module.controls["readout"] *= 2.0
+    buffer = io.BytesIO()
+    torch.save(module, buffer)
+    buffer.seek(0)
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module)), torch.load(buffer, weights_only=False)):
+        assert torch.equal(other(x), module(x))
+        before = module(x).detach().clone()
+        with torch.no_grad():
+            other.controls["readout"] *= 2.0
+        assert torch.equal(other(x), 2.0 * before)
+        assert torch.equal(module(x), before)
+
+
+@needs("jax")
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["tanh(x)", "atan(x) + asinh(x)", "log(cosh(x)) + exp(x) - 1"])
+def test_derivatives_at_0_are_those_of_jax(text: str) -> None:
+    """Of the functions themselves, written in jax: first and second ones, where closed forms have |x| and 0/0."""
+    module = integraph.compile(text, box=(-1, 1)).to_torch()
+    plain = {
+        "tanh(x)": lambda np, x: np.tanh(x),
+        "atan(x) + asinh(x)": lambda np, x: np.arctan(x) + np.arcsinh(x),
+        "log(cosh(x)) + exp(x) - 1": lambda np, x: np.log(np.cosh(x)) + np.exp(x) - 1.0,
+    }[text]
+    for place in (0.0, -0.0, 0.3):
+        x = torch.tensor([place], dtype=torch.float64, requires_grad=True)
+        (first,) = torch.autograd.grad(module(x)[0], x, create_graph=True)
+        (second,) = torch.autograd.grad(first[0], x)
+        with jax.enable_x64(True):
+            slope = jax.grad(lambda x: plain(jax.numpy, x))
+            assert abs(first.item() - float(slope(place))) <= 1e-12
+            assert abs(second.item() - float(jax.grad(slope)(place))) <= 1e-9
+
+
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     program = export_programs.formula()
     module = program.to_torch()
     with pytest.raises(UsageError, match="shape"):
         module(torch.zeros(3, 3, dtype=torch.float64))
+    with pytest.raises(UsageError, match=r"x = 'ndarray': needs a tensor of torch.float64, as torch.tensor\(x\)"):
+        module(np.zeros((3, 2)))
     with pytest.raises(UsageError, match=r"module\.to"):
         module(torch.zeros(3, 2))
     with pytest.raises(UsageError, match="float32 or float64"):

@@ -213,6 +213,7 @@ def changed(name: str, program: Program) -> Program:
     [
         ({"X": [[0.1, np.nan]], "y": [1.0]}, "input 0 is not finite: component 1 is nan"),
         ({"X": [[0.1, 0.2]], "y": [np.inf]}, r"row 0 of y is \[inf\]: leave out rows"),
+        ({"X": [[0.1, 0.2]], "y": [1e200]}, r"y has a number of size 1e\+200, whose square"),
         ({"X": [[0.1, 0.2]], "y": [1.0, 2.0]}, r"y has shape \(2,\): 1 row of X and 1 output need \(1, 1\)"),
         ({"X": [[0.1, 0.2, 0.3]], "y": [1.0]}, r"inputs have shape \(1, 3\)"),
         ({"X": [[0.1, 1.5]], "y": [1.0]}, r"row 0 is outside the box .* component 1 is 1.5, and the box has \[-1, 1\]"),

@@ -154,6 +154,34 @@ def test_nothing_moves():
     assert not result.system.terms
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [0.0, 0.01])
+def test_a_column_that_stands_still_does_not_hide_the_others(level):
+    """Its rounding was all that counted, and no term was found."""
+    states = noisy(simulated(lotka_volterra, [4, 2], np.arange(0, 20, 0.25)), level)
+    for constant in (3.0, 0.0, 1e6):
+        result = identification(np.column_stack([states, np.full(len(states), constant)]), 0.25)
+        assert wrong(result, LOTKA_VOLTERRA) < (1e-12 if level == 0.0 else 1e-2)
+
+
+@pytest.mark.slow
+def test_a_constant_of_each_trajectory_is_a_rate():
+    times, rates = np.arange(0, 4.1, 0.25), (0.3, 0.7, 1.1)
+    runs = [
+        np.column_stack([simulated(lambda t, y, k=k: [-k * y[0]], [2.0], times), np.full(len(times), k)]) for k in rates
+    ]
+    assert wrong(identification(runs, 0.25), {(0, "x1*x2"): -1.0}) < 1e-11
+
+
+@pytest.mark.slow
+def test_an_outlier_that_hides_everything_is_named():
+    states = simulated(lotka_volterra, [4, 2], np.arange(0, 20, 0.25))
+    states[33] = 50.0
+    with pytest.warns(UserWarning, match="nothing explains how x1 moves: .* although most samples are smooth"):
+        identification(states, 0.25)
+    identification(np.random.default_rng(0).normal(size=(100, 2)), 0.25)  # noise: without a word
+
+
 @pytest.mark.parametrize(
     ("states", "options", "message"),
     [
@@ -167,6 +195,18 @@ def test_nothing_moves():
         (np.ones(9), {"inputs": np.ones(5)}, "a row for each of the 9 samples"),
         (np.ones((9, 2)), {"states": "x"}, "the data have 2, not 1"),
         (np.ones(9), {"errors": -1}, "0 or more"),
+        (np.ones(9), {"errors": np.inf}, "finite number of standard errors"),
+        (
+            np.arange(18.0).reshape(9, 2) * [1, 1e70],
+            {},
+            r"largest number of column 2 of data is 1.7e\+71: give it in units",
+        ),
+        (np.arange(9) * 1e-200, {}, "largest number of data is 8e-200: give it in units"),
+        (np.ones(9), {"dt": 1e-200}, "largest number of dt is 1e-200"),
+        (np.ones(9), {"inputs": 1e100 * np.ones(9)}, r"largest number of inputs is 1e\+100"),
+        (np.ones((9, 2)), {"states": 3}, "states = 3: give names in order"),
+        (np.ones(9), {"functions": 3}, "functions = 3: needs formulas of the states"),
+        (np.ones(9), {"functions": [np.sin]}, "functions = .*: needs formulas of the states"),
         (np.ones((9, 2)), {"states": "x, 2y"}, "cannot have the name '2y'"),
         (np.ones((9, 2)), {"states": "x, sin"}, "cannot have the name 'sin'"),
         (np.ones(9), {"inputs": np.ones(9), "input_names": "u+1"}, "cannot have the name"),
