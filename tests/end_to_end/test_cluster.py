@@ -147,7 +147,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
         search(Waves(), SQUARE, gap=0.1, scheduler="tcp://127.0.0.1:9")
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
+@mostly_slow("address", ["tcp://127.0.0.1:9", "nonsense://x"], quick=1)
 def test_a_client_that_could_not_connect_blocks_no_other(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even where its remains are collected by the thread of the next event loop."""
     monkeypatch.setattr(cluster, "ANSWER", 0.5)

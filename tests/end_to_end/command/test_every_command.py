@@ -92,7 +92,7 @@ def test_good_input(word: str, folder: Path) -> None:
     assert " ".join(said.split()) in text
 
 
-@mostly_slow("word", BAD, quick=2)
+@mostly_slow("word", BAD, quick=1)
 def test_bad_input(word: str, folder: Path) -> None:
     arguments, said = BAD[word]
     code, text = run(folder, word, arguments)

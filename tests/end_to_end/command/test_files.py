@@ -129,6 +129,7 @@ def test_report(path: Path, tmp_path: Path) -> None:
     assert {Path(name).suffix for name in drawn} == {".svg", ".pdf"}
 
 
+@pytest.mark.slow
 def test_report_with_a_proof_and_beside_the_program(lean: Path, path: Path) -> None:
     path.write_bytes(lean.read_bytes())
     proof = path.with_suffix(".proof.json")

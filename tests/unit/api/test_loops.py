@@ -14,6 +14,7 @@ from integraph.api.loops import closed_loop
 from integraph.certify.loops import search
 from integraph.certify.loops.spec import Answer
 from integraph.errors import IntegraphError
+from slow import mostly_slow
 
 PLANT = {"x": "v", "v": "u - x"}
 TWO = integraph.network([(np.ones((1, 2)), np.zeros(1))])  # sees two outputs
@@ -194,7 +195,7 @@ POLES = {  # a plant, a start, and the last sampling time, of 8, before its pole
 }
 
 
-@pytest.mark.parametrize("plant", POLES)
+@mostly_slow("plant", POLES, quick=1)
 def test_simulation_ends_at_a_pole(plant: str) -> None:
     start, last = POLES[plant]
     closed = closed_loop({"x": plant}, "0*x", period=0.25, steps=8)

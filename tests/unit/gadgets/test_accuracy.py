@@ -20,7 +20,7 @@ BY_NAME = {case.name: case for case in CASES}
 
 
 @pytest.mark.parametrize("t", [0.37, 1.9, -0.8])
-@mostly_slow("case", CASES, quick=4, ids=lambda case: case.name)
+@mostly_slow("case", CASES, quick=2, ids=lambda case: case.name)
 def test_closed_form_solves_the_terms(case: Case, t: float) -> None:
     program = case.program(t)
     starts = case.inputs(case.draw(np.random.default_rng(11), t, 2))

@@ -290,6 +290,7 @@ def test_many_inputs_and_a_transformer_stay_small() -> None:
     assert "6 of 190 pairs" in drawn(error(subject(twenty))).says
 
 
+@pytest.mark.slow
 def test_of_very_many_inputs_some_are_tried() -> None:
     wide = subject(integraph.compile([(np.ones((1, 100_000)), None)], box=(0.0, 1e-5)))
     assert influential(wide) == ([0, 1, 2, 3], 25)

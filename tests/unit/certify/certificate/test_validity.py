@@ -33,6 +33,7 @@ from integraph.certify.certificate.tree import Leaf, Split
 from integraph.certify.problem import Box
 from integraph.errors import FileError
 from law import examples
+from slow import mostly_slow
 
 
 @pytest.mark.slow
@@ -52,7 +53,7 @@ def test_every_field_of_every_kind(case: Callable[[], Case], tmp_path: Path) -> 
             judge(found, sealed(changed(document, path, change, None)), tmp_path / "proof.json")
 
 
-@pytest.mark.parametrize("case", CASES)
+@mostly_slow("case", CASES, quick=1)
 def test_several_changes_at_once(case: Callable[[], Case], tmp_path: Path) -> None:
     found = case()
     all_places = [path for path in places(found[2]) if path and path[0] not in ("format", "version", "seal", "assumed")]

@@ -51,7 +51,7 @@ def test_a_formula_in_a_few_cells() -> None:
 
 
 @pytest.mark.parametrize("t", [1.0, -0.5])
-@mostly_slow("case", EXACT, quick=6, ids=lambda case: case.name)
+@mostly_slow("case", EXACT, quick=2, ids=lambda case: case.name)
 def test_gadgets(case: Case, t: float) -> None:
     """Small boxes around random starts, forwards and backwards: values of all gadgets and their derivatives."""
     program = case.program(t)

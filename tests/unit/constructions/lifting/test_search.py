@@ -223,6 +223,7 @@ def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.Monkey
         integraph.lift("x' = y^3; y' = x^3", progress=False)
 
 
+@pytest.mark.slow
 def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
     assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new
 

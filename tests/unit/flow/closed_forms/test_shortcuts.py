@@ -15,6 +15,7 @@ from integraph.flow.closed_forms.linear_forms import LinearForms
 from integraph.flow.closed_forms.operations import DIFFERENTIABLE
 from integraph.flow.closed_forms.recorder import Recorder
 from lazy import Lazy, needs
+from slow import mostly_slow
 
 jax = Lazy("jax")
 
@@ -78,9 +79,10 @@ def test_other_starts_are_not(made: Callable[[float], Program], given: float, ma
 
 
 @needs("jax")
-@pytest.mark.parametrize(
+@mostly_slow(
     ("made", "given"),
     [(decayed_tanh, 16.0), (decayed_tanh, 8.0), (decayed_tanh, 1.0), (softmax, 0.25), (softmax, 0.2501), (gelu, 0.0)],
+    quick=1,
 )
 def test_values_are_those_of_the_exact_engine(made: Any, given: float) -> None:
     program = made(given)

@@ -134,6 +134,7 @@ def test_beside_closed_forms_in_rescaled_units() -> None:
         assert np.abs(function(given, points) - program(points, engine="taylor")).max() <= 1e-12
 
 
+@pytest.mark.slow
 def test_triples_of_one_place_are_added() -> None:
     r = integraph.Registers()
     y = r.inputs("y", 2)

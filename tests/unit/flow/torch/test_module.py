@@ -85,6 +85,7 @@ def test_export() -> None:
     assert np.abs(exported.module()(x[:5]).detach().numpy() - program(x[:5].numpy())).max() <= 1e-13
 
 
+@pytest.mark.slow
 def test_export_of_steps_that_depend_on_the_inputs_is_refused() -> None:
     with pytest.raises(UsageError, match=r"torch\.export cannot record steps that .* export with jax"):
         torch.export.export(export_programs.escaping().to_torch(), (torch.tensor([[0.5]], dtype=torch.float64),))

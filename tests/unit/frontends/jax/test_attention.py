@@ -43,7 +43,7 @@ def test_masks_go_into_the_softmax(name: str) -> None:
     np.testing.assert_array_equal(softmax.value, TRI.T if "other" in name else TRI)
 
 
-@mostly_slow("name", OFFSETS, quick=2)
+@mostly_slow("name", OFFSETS, quick=1)
 @pytest.mark.parametrize("rows", ["softmax", "log_softmax", "logsumexp"])
 def test_masks_that_are_numbers_are_added(rows: str, name: str) -> None:
     check(lambda x: getattr(nn, rows)(OFFSETS[name](x)), RNG.standard_normal(SHAPE), accuracy=1e-7)  # 1e-16 of 1e9

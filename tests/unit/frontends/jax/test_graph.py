@@ -75,7 +75,7 @@ ELEMENTWISE = {  # of numbers in (0.1, 0.9)
 }
 
 
-@mostly_slow("name", ELEMENTWISE, quick=28)
+@mostly_slow("name", ELEMENTWISE, quick=8)
 def test_elementwise(name: str) -> None:
     check(ELEMENTWISE[name], RNG.uniform(0.1, 0.9, SHAPE))
 
@@ -129,7 +129,7 @@ STRUCTURE = {
 }
 
 
-@mostly_slow("name", STRUCTURE, quick=13)
+@mostly_slow("name", STRUCTURE, quick=5)
 def test_structure(name: str) -> None:
     check(STRUCTURE[name], RNG.standard_normal(SHAPE))
 
@@ -207,7 +207,7 @@ ONE_NODE = {  # written by jax.nn or by hand, and the one operation that it is
 }
 
 
-@mostly_slow("name", ONE_NODE, quick=12)
+@mostly_slow("name", ONE_NODE, quick=4)
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_activations_are_one_node(name: str, scale: float) -> None:
     f, op = ONE_NODE[name]

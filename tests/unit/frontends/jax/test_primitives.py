@@ -99,22 +99,22 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@mostly_slow("name", LOOPS, quick=6)
+@mostly_slow("name", LOOPS, quick=2)
 def test_loops(name: str) -> None:
     check(LOOPS[name], X)
 
 
-@mostly_slow("name", PLACES, quick=8)
+@mostly_slow("name", PLACES, quick=3)
 def test_places(name: str) -> None:
     check(PLACES[name], X)
 
 
-@mostly_slow("name", WINDOWS, quick=5)
+@mostly_slow("name", WINDOWS, quick=2)
 def test_windows(name: str) -> None:
     check(WINDOWS[name], IMAGE)
 
 
-@mostly_slow("name", CHOICES, quick=6)
+@mostly_slow("name", CHOICES, quick=2)
 @pytest.mark.parametrize("scale", [1.0, 4.0])
 def test_choices(name: str, scale: float) -> None:
     check(CHOICES[name], scale * X)

@@ -99,7 +99,7 @@ LAYER_CASES: dict[str, Case] = {
 }
 
 
-@mostly_slow("name", LAYER_CASES, quick=24)
+@mostly_slow("name", LAYER_CASES, quick=8)
 def test_layer(keras: Any, tmp_path: Path, name: str) -> None:
     shape, make = LAYER_CASES[name]
     agree(graph_model(keras, [shape], lambda x: make(keras.layers)(x)), tmp_path)

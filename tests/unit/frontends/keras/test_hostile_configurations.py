@@ -114,7 +114,7 @@ CONFIGS: dict[str, tuple[Any, str]] = {
 }
 
 
-@mostly_slow("name", CONFIGS, quick=34)
+@mostly_slow("name", CONFIGS, quick=10)
 def test_configurations(tmp_path: Path, name: str) -> None:
     given, message = CONFIGS[name]
     if callable(given):
