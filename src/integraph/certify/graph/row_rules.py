@@ -93,8 +93,9 @@ def _alone(atoms: Atoms, scores: Indices, shift: Indices) -> NDArray[np.bool_]:
     count, n = scores.shape
     each = of_atoms(scores.reshape(-1))
     _, opposite = atoms.vanishing(total(each, of_atoms(np.repeat(shift, n))), atoms.bound(each))
-    found = opposite.reshape(count, n)
-    return found & (found.cumsum(1) == 1)
+    found: NDArray[np.bool_] = opposite.reshape(count, n)
+    first: NDArray[np.bool_] = found & (found.cumsum(1) == 1)
+    return first
 
 
 def _off(state: State, held: Roles, rows: Rows) -> dict[str, Floats]:
