@@ -243,6 +243,15 @@ def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.Monkey
         integraph.lift("x' = y^3; y' = x^3", progress=False)
 
 
+def test_sums_beyond_those_that_are_kept_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four bodies have more than eight; two have more than one. A sum without a derivative ended in a traceback."""
+    monkeypatch.setattr("integraph.constructions.lifting.variants.SUMS", 1)
+    x, y = "(x - u)/((x - u)^2 + (y - v)^2)^(3/2)", "(y - v)/((x - u)^2 + (y - v)^2)^(3/2)"
+    bodies = read_system(f"x'' = -{x}; y'' = -{y}; u'' = {x}; v'' = {y}")
+    for variant in variants(bodies):
+        assert len(variant.ring.derivatives) == len(variant.ring.generators)
+
+
 def test_rules_that_go_in_circles_end_a_variant_not_the_lift() -> None:
     assert integraph.lift("x' = y - x; y' = cosh(1/x)", seconds=3, progress=False).new
 
