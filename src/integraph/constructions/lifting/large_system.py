@@ -80,9 +80,12 @@ def _choices(system: DynamicalSystem) -> Iterator[_Choice]:
         yield _Choice(rated, Derivation(rated, {}), affine, new)
     yield _Choice(ring, Derivation(ring, {}), free)
     if sums(ring):
+        before = None
         for place in (0, 1):
             rules = {number: rule_of(ring, number, place, always=False) for number in sums(ring)}
-            yield _Choice(ring, Derivation(ring, {n: rule for n, rule in rules.items() if rule is not None}), free)
+            if rules != before:
+                yield _Choice(ring, Derivation(ring, {n: rule for n, rule in rules.items() if rule is not None}), free)
+            before = rules
 
 
 class _Choice:

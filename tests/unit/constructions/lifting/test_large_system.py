@@ -91,8 +91,8 @@ def test_a_choice_that_never_closes_leaves_time_for_the_others(monkeypatch: pyte
 
     monkeypatch.setattr(large_system._Choice, "run", endless)
     cells = {f"u{i}": f"u{(i + 1) % 40}/(1 + u{i}^2)" for i in range(40)}
-    assert integraph.lift(cells, seconds=30_000, progress=False).new
-    assert len(calls) == 3
+    assert integraph.lift(cells, seconds=100_000, progress=False).new
+    assert len(calls) == 2
 
 
 def test_long_equations_are_refused() -> None:
@@ -109,7 +109,7 @@ def test_a_long_system_is_printed_in_part() -> None:
 
 
 def test_interruption_keeps_the_first_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three ways to write the system, the first is done."""
+    """Of two ways to write the system, the first is done."""
     run, calls = large_system._Choice.run, []
 
     def interrupted(self: large_system._Choice, most: int) -> Iterator[float]:
