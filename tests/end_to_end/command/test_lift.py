@@ -71,6 +71,24 @@ def test_a_time_is_asked_for() -> None:
 
 
 @pytest.mark.slow
+def test_options_are_those_of_the_library(tmp_path: Path) -> None:
+    """Inputs, states that stay positive, and a time between projections."""
+    to = tmp_path / "m.integraph"
+    box, options = "--box=0.5,1;0.5,1;0,0.2", ("--set", "k=2", "--inputs", "u", "--positive", "x,y")
+    made = call("lift", "x' = -k*sqrt(x*y); y' = u - y", *options, "-o", str(to), "--time", "0.5", box,
+                "--project", "0.1", "--seconds", "20", "--json")  # fmt: skip
+    assert made.code == 0
+    assert made.data["inputs"] == ["u"]
+    assert set(made.data["new"].values()) == {"x^(1/2)/y^(1/2)", "u/y"}
+    program = integraph.load(to)
+    assert program.origin is not None
+    assert program.origin.options["projections"] == 4
+    side = lambda _t, y: [-2 * np.sqrt(y[0] * y[1]), 0.1 - y[1]]  # noqa: E731
+    end = solve_ivp(side, (0, 0.5), [0.9, 0.6], "DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+    assert np.abs(program([0.9, 0.6, 0.1]) - end).max() < 1e-11
+
+
+@pytest.mark.slow
 def test_solutions_and_their_end() -> None:
     swing = call("lift", PENDULUM, "--enclose", "x=1±1e-6; v=0", "--time", "10", "--json")
     box = swing.data["enclosure"]

@@ -52,6 +52,12 @@ def sum_text(parts: Sequence[tuple[Fraction, str]]) -> str:
 
 
 def _generator_text(ring: Ring, number: int) -> str:
+    if number not in ring.texts:
+        ring.texts[number] = _written(ring, number)
+    return ring.texts[number]
+
+
+def _written(ring: Ring, number: int) -> str:
     one = ring.generators[number]
     if one.op == STATE:
         return one.name

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from integraph.clock import DeadlineError, check_deadline, deadline
+from integraph.clock import DeadlineError, check_deadline, deadline, now, seconds_left
 from integraph.constructions.lifting.derivation import CircularRulesError, Derivation, is_affine, rule_of, sums
 from integraph.constructions.lifting.equations import Selection, equations
 from integraph.constructions.lifting.polynomials import ONE, Exponent, Monomial, power, times
@@ -41,11 +41,14 @@ def lift_large(system: DynamicalSystem, seconds: float, progress: bool) -> Quadr
     with late_bar(progress, "lifting") as show:
         try:
             with deadline(seconds):
-                for choice in _choices(system):
+                choices = list(_choices(system))
+                for place, choice in enumerate(choices):
+                    share = now() + seconds_left() / (len(choices) - place)  # one that never closes leaves some
                     try:
                         for done in choice.run(most):
                             show(done, f"lifting: {len(choice.chosen)} new variables")
-                            check_deadline()
+                            if now() > share:
+                                break
                     except CircularRulesError:
                         continue
                     if not choice.waiting and len(choice.chosen) <= most:
@@ -77,9 +80,12 @@ def _choices(system: DynamicalSystem) -> Iterator[_Choice]:
         yield _Choice(rated, Derivation(rated, {}), affine, new)
     yield _Choice(ring, Derivation(ring, {}), free)
     if sums(ring):
+        before = None
         for place in (0, 1):
             rules = {number: rule_of(ring, number, place, always=False) for number in sums(ring)}
-            yield _Choice(ring, Derivation(ring, {n: rule for n, rule in rules.items() if rule is not None}), free)
+            if rules != before:
+                yield _Choice(ring, Derivation(ring, {n: rule for n, rule in rules.items() if rule is not None}), free)
+            before = rules
 
 
 class _Choice:

@@ -68,6 +68,7 @@ class Ring:
         self.rates: list[int] | None = [] if rates else None
         self.expansions = self.complements = 0  # how often either makes a difference
         self.derivatives: list[Polynomial] = []
+        self.texts: dict[int, str] = {}  # of generators, as formulas wrote them
 
     def close(self, right_sides: list[Polynomial]) -> None:
         """Compute the derivative of every generator, and of those that come up on the way."""

@@ -101,9 +101,11 @@ def _derive_sums(ring: Ring) -> list[int]:
             rules = _rules(ring, sums(ring), added, 0)
             derivative = Derivation(ring, rules).normal(ring.derivatives[number])
             for p in derived_sums(ring, derivative):
+                if len(added) == SUMS:
+                    return added
                 before = len(ring.generators)
                 new = ring.sum_generator(p)
-                if new == before and len(added) < SUMS:
+                if new == before:
                     ring.close(ring.derivatives)
                     following.append(new)
                     added.append(new)

@@ -20,6 +20,7 @@ from integraph.text import FORMULA, shortened
 OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "power", "Abs": "abs", "log": "ln", "Min": "min", "Max": "max"} | {
     name: name for name in FUNCTIONS if name not in ("abs", "ln", "sqrt", "cbrt")
 }
+RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan", "sech": "cosh", "csch": "sinh", "coth": "tanh"}
 FOLDED = ("add", "mul", *CHOICES)  # of two or more arguments
 CONSTANTS = {"Pi": "pi", "Exp1": "e"}
 ROOTS = ("Basic", "MatrixBase", "NDimArray")
@@ -81,7 +82,8 @@ def _bottom_up(root: Any, known: dict[Any, int]) -> Iterator[Any]:
 
 def _check(node: Any) -> None:
     """Only what we know has arguments that are worth looking at."""
-    if not (_ours(node) and (_name(node) in (*OPERATIONS, *CONSTANTS) or _is_number(node) or _is_symbol(node))):
+    known = _name(node) in (*OPERATIONS, *RECIPROCALS, *CONSTANTS)
+    if not (_ours(node) and (known or _is_number(node) or _is_symbol(node))):
         raise SourceError(f"{_name(node)} is not read from sympy ({node}): accepted are {ACCEPTED}")
 
 
@@ -111,6 +113,8 @@ def _step(node: Any, args: list[int], tape: Tape) -> int:
     name = _name(node)
     if name in CONSTANTS:
         return tape.add(NUMBER, text=CONSTANTS[name])
+    if name in RECIPROCALS:
+        return tape.add("div", exact_number(Fraction(1), tape), tape.add(RECIPROCALS[name], *args))
     op = OPERATIONS[name]
     if op == "power":
         return _power(node, args, tape)

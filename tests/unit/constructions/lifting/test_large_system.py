@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import integraph
-from integraph import QuadraticSystem
+from integraph import QuadraticSystem, clock
 from integraph.constructions.lifting import large_system
 from integraph.errors import SourceError
 from ode_grids import GRIDS
@@ -75,6 +76,25 @@ def test_a_system_that_never_closes_is_given_up(monkeypatch: pytest.MonkeyPatch)
         integraph.lift(formulas, progress=False)
 
 
+def test_a_choice_that_never_closes_leaves_time_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that ticks when it is read."""
+    ticks, run, calls = itertools.count(), large_system._Choice.run, []
+    for module in (clock, large_system):
+        monkeypatch.setattr(module, "now", lambda: float(next(ticks)))
+
+    def endless(self: large_system._Choice, most: int) -> Iterator[float]:
+        calls.append(self)
+        if len(calls) == 1:
+            while True:
+                yield 0.5
+        yield from run(self, most)
+
+    monkeypatch.setattr(large_system._Choice, "run", endless)
+    cells = {f"u{i}": f"u{(i + 1) % 40}/(1 + u{i}^2)" for i in range(40)}
+    assert integraph.lift(cells, seconds=100_000, progress=False).new
+    assert len(calls) == 2
+
+
 def test_long_equations_are_refused() -> None:
     with pytest.raises(SourceError, match="at most 10,000"):
         integraph.lift({"x": "x+" * 6_000 + "x"})
@@ -89,7 +109,7 @@ def test_a_long_system_is_printed_in_part() -> None:
 
 
 def test_interruption_keeps_the_first_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three ways to write the system, the first is done."""
+    """Of two ways to write the system, the first is done."""
     run, calls = large_system._Choice.run, []
 
     def interrupted(self: large_system._Choice, most: int) -> Iterator[float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 from unittest.mock import Mock
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 import integraph
 from integraph import QuadraticSystem, clock
-from integraph.constructions.lifting import construction, derivation, formulas
+from integraph.constructions.lifting import construction, derivation, formulas, search
 from integraph.constructions.lifting.beam import beam
 from integraph.constructions.lifting.polynomials import scale
 from integraph.constructions.lifting.search import SearchTimeError
@@ -157,6 +159,24 @@ def test_the_time_is_kept_before_anything_is_searched(states: int, monkeypatch: 
     assert 20 < next(ticks) < 40
 
 
+def test_a_bar_says_what_is_known_and_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[float, str]] = []
+
+    @contextmanager
+    def bar(wanted: bool, label: str) -> Iterator[Callable[[float, str], None]]:
+        assert wanted
+        yield lambda done, text: said.append((done, text))
+
+    monkeypatch.setattr(construction, "late_bar", bar)
+    monkeypatch.setattr(search, "EVERY", 1)
+    integraph.lift("x' = 1/(1 + x^3)^2 - x^2")
+    texts = [text for _, text in said]
+    assert texts[0] == "lifting: no result yet trying 0"
+    assert any(text.endswith("new variables, fewer? trying 2") for text in texts)
+    parts = [done for done, _ in said]
+    assert parts == sorted(parts)
+
+
 def test_endless_formulas_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fraction in a fraction: each doubles the formula."""
     monkeypatch.setattr(formulas, "LONGEST", 500)
@@ -221,6 +241,15 @@ def test_a_search_that_ended_without_a_result_says_so(monkeypatch: pytest.Monkey
     monkeypatch.setattr(construction, "MOST", 1)
     with pytest.raises(SourceError, match="among monomials in x, y, with 1 new variable at most: define parts"):
         integraph.lift("x' = y^3; y' = x^3", progress=False)
+
+
+def test_sums_beyond_those_that_are_kept_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four bodies have more than eight; two have more than one. A sum without a derivative ended in a traceback."""
+    monkeypatch.setattr("integraph.constructions.lifting.variants.SUMS", 1)
+    x, y = "(x - u)/((x - u)^2 + (y - v)^2)^(3/2)", "(y - v)/((x - u)^2 + (y - v)^2)^(3/2)"
+    bodies = read_system(f"x'' = -{x}; y'' = -{y}; u'' = {x}; v'' = {y}")
+    for variant in variants(bodies):
+        assert len(variant.ring.derivatives) == len(variant.ring.generators)
 
 
 @pytest.mark.slow

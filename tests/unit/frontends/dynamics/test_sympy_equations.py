@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import integraph
 from integraph.errors import SourceError, UsageError
 from integraph.frontends.dynamics import read_system
+from integraph.targets.float_arithmetic import values
 from lazy import Lazy, needs
 
 sp: Any = Lazy("sympy")
@@ -51,6 +53,14 @@ def test_what_has_a_kink_a_jump_or_a_memory_gets_a_sentence() -> None:
     for side, words in cases:
         with pytest.raises(SourceError, match=words):
             read_system({x: side})
+
+
+def test_reciprocals_of_functions_are_read() -> None:
+    x = sp.Symbol("x")
+    for function in (sp.sec, sp.csc, sp.cot, sp.sech, sp.csch, sp.coth):
+        system = read_system({x: function(x) - x})
+        expected = float((function(x) - x).subs(x, sp.Rational(7, 10)).evalf(20))
+        assert values(system.expression, np.array([[0.7]]))[0, 0] == pytest.approx(expected, rel=1e-14)
 
 
 def test_higher_derivatives_are_states() -> None:
