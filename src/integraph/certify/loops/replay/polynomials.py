@@ -86,6 +86,18 @@ def _parabola(slope: arb, square: arb) -> tuple[arb, arb]:
     return -(square.abs_upper() + slope), square.abs_upper() + slope
 
 
+def attained(p: Polynomial) -> tuple[float, float]:
+    """About the values in the corners where the linear part is least and largest: no bound is better."""
+    falls = [n for n in range(max(p, default=0).bit_length() // 4) if float(p.get(variable(n), ZERO)) < 0]
+    odd = sum(1 << (8 + 4 * n) for n in falls)
+    one = other = 0.0
+    for monomial, ball in p.items():
+        value = -float(ball) if (monomial & odd).bit_count() & 1 else float(ball)
+        one += value
+        other += -value if monomial & 1 else value  # ξ ↦ −ξ; the degree is the lowest byte
+    return min(one, other), max(one, other)
+
+
 def lower_bound(p: Polynomial, pieces: int, wanted: float = math.inf) -> float:
     """A number that p does not fall short of, [−1, 1]^d being divided where p may be lowest, until that is `wanted`, or
     there are so many pieces."""

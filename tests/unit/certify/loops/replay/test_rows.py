@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from integraph.certify.loops.replay import functions, products, rows
+from integraph.certify.loops.replay import functions, polynomials, products, rows, verdict
 from integraph.certify.loops.replay.polynomials import exponents, lower_bound, span, upper_bound, variable
 from integraph.certify.loops.replay.rows import Row
 from integraph.numbers.arb.conversion import precision
@@ -117,6 +117,27 @@ def test_bounds_of_polynomials() -> None:
             ends = span(row.p)
             assert float(ends[0]) <= low + 1e-9
             assert high <= float(ends[1]) + 1e-9
+
+
+def test_corners_decide_as_bisection_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a corner shows is not bisected, and the sign is the same."""
+    rng, signs = np.random.default_rng(3), list[tuple[int, int, int]]()
+    with precision(64):
+        for _ in range(40):
+            row = random_row(rng, 0.3, 0.05, float(rng.uniform(-1.5, 1.5)))
+            xi = [math.copysign(1.0, float(row.p[variable(n)])) for n in range(2)]
+            ends = [polynomial(row, (s * xi[0], s * xi[1])) for s in (-1.0, 1.0)]
+            assert polynomials.attained(row.p) == pytest.approx((min(ends), max(ends)))
+            found = verdict.sign(row, False)
+            with monkeypatch.context() as without:
+                without.setattr(verdict, "attained", lambda p: (math.inf, -math.inf))
+                slow = verdict.sign(row, False)
+            with monkeypatch.context() as wrong:
+                wrong.setattr(verdict, "attained", lambda p: (-math.inf, math.inf))
+                signs.append((found, slow, verdict.sign(row, False)))
+    assert {found for found, _, _ in signs} == {-1, 0, 1}
+    assert all(found == slow for found, slow, _ in signs)
+    assert any(found != blind for found, _, blind in signs)
 
 
 def _coarse(values: Floats, limit: float) -> tuple[Floats, arb]:
