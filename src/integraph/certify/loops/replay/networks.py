@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from integraph.certify.loops.replay.functions import apply, kink
-from integraph.certify.loops.replay.products import combined
+from integraph.certify.loops.replay.products import combined, sizes_of_combinations, vector
 from integraph.certify.loops.replay.rows import Row, of_values
 from integraph.numbers.arb.conversion import ZERO, Balls
 from integraph.numbers.arrays import Floats
@@ -22,13 +22,15 @@ from integraph.targets.network import Layer, Network
 def network_rows(network: Network, rows: Sequence[Row]) -> list[Row]:
     """The outputs; symbols of neurons become part of their radii."""
     shares, values = _errors_as_symbols(rows)
+    entries, count, n = shares.entries(), shares.ncols(), len(rows)
+    vectors = [vector(entries[i * count : (i + 1) * count]) for i in range(n)]
     for layer in network.layers:
         read = affine(layer.A, layer.b, values)
-        for row, symbols in zip(read, _symbols(read, shares), strict=True):
-            rest = sum(map(abs, row.g[len(rows) :]), row.r)
-            row.errors = row.errors.min(sum(map(abs, symbols), rest).upper())
+        together = sizes_of_combinations([vector(row.g[:n]) for row in read], vectors)
+        for row, size in zip(read, together, strict=True):
+            row.errors = row.errors.min(sum(map(abs, row.g[n:]), row.r + size).upper())
         values = [_activated(layer, n, row) for n, row in enumerate(read)]
-    made = [merged(row, len(rows)) for row in values]
+    made = [merged(row, n) for row in values]
     return [Row(row.k, row.p, g, row.r) for row, g in zip(made, _symbols(made, shares), strict=True)]
 
 

@@ -71,6 +71,14 @@ def variables(p: Polynomial) -> int:
     return max(1, (max(p, default=0).bit_length() - 5) // 4)
 
 
+def vector(balls: Balls) -> Flat:
+    """Balls in floats, in their order."""
+    values = np.array(list(map(float, balls)))
+    total = arb(float(np.abs(values).sum()) * _up(len(values)))
+    missed = (sum(balls, ZERO).rad() + _lost(1, total) + TINY).upper()
+    return Flat(values, missed, [], (total + missed).upper())
+
+
 def flat(p: Polynomial, d: int, k: int) -> Flat:
     t, balls = table(d, k), list(p.values())
     values = np.zeros(len(t.monomials))
@@ -153,6 +161,17 @@ def combined(A: Floats, polynomials: Sequence[Flat], shift: Floats) -> tuple[Flo
     return values, [
         (arb(lost) + TINY + _lost(count, arb(size) + TINY)).upper() for lost, size in zip(*bounds, strict=True)
     ]
+
+
+@np.errstate(all="ignore")
+def sizes_of_combinations(lines: Sequence[Flat], vectors: Sequence[Flat]) -> Balls:
+    """At least the sum of the sizes of the entries of Σ_i s_i v_i, for each line s."""
+    if not len(vectors[0].values):
+        return [ZERO] * len(lines)
+    values, missed = combined(np.stack([s.values for s in lines]), vectors, np.zeros(len(lines)))
+    totals = (np.abs(values).sum(1) * _up(values.shape[1])).tolist()
+    largest = sum((v.size for v in vectors), ZERO)
+    return [(arb(x) + lost + s.missed * largest).upper() for x, lost, s in zip(totals, missed, lines, strict=True)]
 
 
 def polynomial(values: Floats, d: int, k: int) -> Polynomial:

@@ -127,6 +127,28 @@ def test_combinations() -> None:
     assert -1e-3 < combination_excess(RADIUS) <= 0
 
 
+def joint_excess(radius: Fraction = Fraction(0), other: Fraction = Fraction(0)) -> float:
+    """Two vectors of three entries, with weights that are no floats either."""
+    rng = np.random.default_rng(6)
+    v, s = [drawn(rng, (0, 1, 2)) for _ in range(2)], drawn(rng, (0, 1))
+    with precision(64):
+        vectors = [products.vector(list(balls(one, radius).values())) for one in v]
+        (size,) = products.sizes_of_combinations([products.vector(list(balls(s, other).values()))], vectors)
+    truth = sum(((s[i] + other) * (v[i][n] + radius) for i in range(2) for n in range(3)), Fraction(0))
+    assert float(size) < float(truth) * (1 + 1e-14) + 40 * (radius + other)
+    return 1 - float(Fraction(float(size)) / truth)
+
+
+def test_joint_sizes() -> None:
+    assert joint_excess() <= 0
+    assert max(joint_excess(RADIUS), joint_excess(other=RADIUS), joint_excess(RADIUS, RADIUS)) <= 0
+    with precision(64):
+        assert products.sizes_of_combinations([products.vector([arb(1)])], [products.vector([])])[0].is_zero()
+        for bad in (arb("inf"), arb("nan"), arb(0, float("inf"))):
+            (size,) = products.sizes_of_combinations([products.vector([bad])], [products.vector([arb(1)])])
+            assert not size.is_finite()
+
+
 def test_roundings() -> None:
     assert rounding_excess() <= 0
     assert conversion_excess() <= 0
@@ -138,9 +160,13 @@ FAULTS: list[tuple[str, str, Callable[[], float]]] = [
     ("values += weight * ", "values += ", lambda: product_excess(4)),
     ("a.missed * b.size + ", "", lambda: product_excess(4, RADIUS)),
     (" + b.missed * a.size", "", lambda: product_excess(4, RADIUS)),
-    ("sum(balls, ZERO).rad()", "ZERO", lambda: product_excess(4, RADIUS)),
+    ("missed = sum(balls, ZERO).rad()", "missed = ZERO", lambda: product_excess(4, RADIUS)),
     ("_lost(rounded, size)", "ZERO", conversion_excess),
     ("(arb(lost) + TINY + ", "(TINY + ", lambda: combination_excess(RADIUS)),
+    ("+ lost + s.missed", "+ s.missed", lambda: joint_excess(RADIUS)),
+    (" + s.missed * largest", "", lambda: joint_excess(other=RADIUS)),
+    ("(sum(balls, ZERO).rad() + _lost", "(_lost", lambda: joint_excess(RADIUS)),
+    ("arb(x) + lost + s", "lost + s", joint_excess),
     ("values[:, 0] += shift", "pass", combination_excess),
     ("_lost(t.longest + 2 * len(terms), size)", "ZERO", rounding_excess),
     (
