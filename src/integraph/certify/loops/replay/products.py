@@ -138,9 +138,11 @@ def _sum(terms: Sequence[tuple[int, Flat, Flat]], t: Table) -> tuple[Floats, arb
 @np.errstate(all="ignore")
 def composition(s: Balls, v: Flat, d: int, k: int) -> tuple[Floats, arb]:
     """Σ s_n vⁿ by Horner's rule without what is above degree k, and a bound of that and of all roundings."""
-    t = table(d, k)
-    values, lost = np.zeros(len(t.monomials)), ZERO
-    for ball in reversed(s):
+    t, (*others, first) = table(d, k), s
+    values = np.zeros(len(t.monomials))
+    values[0] = float(first)
+    lost = (first - values[0].item()).abs_upper()
+    for ball in reversed(others):
         p = _with_norms(values, t, lost, rounded=0)
         values, lost = _sum([(1, p, v)], t)
         constant = ball + float(values[0])

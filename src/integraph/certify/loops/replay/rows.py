@@ -104,10 +104,11 @@ def dot(terms: Terms, divisor: int) -> Row:
 def of_values(values: Floats, d: int, k: int, g: list[arb], r: arb) -> Row:
     """A row whose coefficients are these floats, those that are small beside it as a part of its radius."""
     errors = sum(map(abs, g), r).upper()
-    limit = float((sum(exact(values, d, k).norms[1:], ZERO) + errors) * TRIM)
-    values, lost = without_small(values, limit)
+    whole = exact(values, d, k)
+    values, lost = without_small(values, float((sum(whole.norms[1:], ZERO) + errors) * TRIM))
     row = Row(k, polynomial(values, d, k), g, (r + lost).upper())
-    row.variables, row.flat, row.errors = d, exact(values, d, k), (errors + lost).upper()
+    row.flat = whole if lost.is_zero() else exact(values, d, k)
+    row.variables, row.errors = d, (errors + lost).upper()
     return row
 
 
