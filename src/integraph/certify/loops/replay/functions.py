@@ -15,8 +15,9 @@ from functools import lru_cache
 
 from flint import arb, arb_mat, ctx
 
-from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, square, tail
-from integraph.certify.loops.replay.rows import TRIM, Row, of_ball, trimmed
+from integraph.certify.loops.replay.polynomials import CONSTANT
+from integraph.certify.loops.replay.products import composition, moving, polynomial, sum_of_products
+from integraph.certify.loops.replay.rows import TRIM, Row, of_ball, of_values, trimmed
 from integraph.certify.properties.replay.functions import FUNCTIONS, Coefficients, fixed_power
 from integraph.numbers.arb.conversion import ZERO, Balls, hull, size, symmetric
 
@@ -48,33 +49,13 @@ def apply(name: str | Fraction, row: Row) -> Row:
             q[0], remainder = q[0] + missed.mid(), missed.rad()
     while len(q) > 2 and abs(q[-1]) < TRIM * abs(q[1]):
         remainder += q.pop().abs_upper()  # as |u| ≤ 1
-    p, lost = _composition(q, {m: (ball - c if m == CONSTANT else ball) / rho for m, ball in row.p.items()}, k)
+    s = shifted(q, (row.p.get(CONSTANT, ZERO) - c) / rho)
+    values, lost = composition([ball / rho**n for n, ball in enumerate(s)], moving(row.flat), row.variables, k)
     slope, turn = over[1].mid(), over[1].rad()
     own = lost + remainder + turn * row.errors
-    made = Row(k, p, [slope * ball for ball in row.g], (own + abs(slope) * row.r).upper())
+    made = of_values(values, row.variables, k, [slope * ball for ball in row.g], (own + abs(slope) * row.r).upper())
     better = own + abs(slope) * row.errors < over[0].rad()  # symbols that depend on each other may be less than |g|₁
-    return trimmed(made) if made.finite and better else of_ball(over[0], k, symbols)
-
-
-def _composition(q: Balls, u: Polynomial, k: int) -> tuple[Polynomial, arb]:
-    """q(u) by Horner's rule in v = u − u(0), and what was left out: products have no constants then, and the first one
-    is a square."""
-    v = {monomial: ball for monomial, ball in u.items() if monomial != CONSTANT}
-    *s, last, first = shifted(q, u.get(CONSTANT, ZERO))
-    p = {monomial: first * ball for monomial, ball in v.items()}  # without the constant, which is `last`
-    own, lost = norms(v, k), ZERO
-    most = sum(own, ZERO).upper()  # at least |v|
-    for number, ball in enumerate(reversed(s)):
-        lost = (lost * most + tail(norms(p, k), own)).upper()
-        out = {monomial: last * other for monomial, other in v.items()}
-        if number:
-            add_product(out, p, v, k)
-        else:
-            for monomial, other in square(v, k).items():
-                out[monomial] = out[monomial] + first * other if monomial in out else first * other
-        p, last = out, ball
-    p[CONSTANT] = last
-    return p, lost
+    return made if made.finite and better else of_ball(over[0], k, symbols)
 
 
 def shifted(q: Balls, at: arb) -> Balls:
@@ -148,9 +129,10 @@ def kink(row: Row, below: arb) -> Row:
 def _parabola(row: Row, below: arb, reach: arb) -> Row:
     """The kink as αx + β|x|, |x| ≤ L: |p| is p²/L + L/8 within L/8, |x| is |p| within all that x has beside p."""
     alpha, beta = (1 + below) / 2, (1 - below) / 2
-    p = {monomial: beta * ball / reach for monomial, ball in square(row.p, row.k).items()}
+    values, lost = sum_of_products([(1, row.flat, row.flat)], row.variables, row.k)
+    p = {m: beta * ball / reach for m, ball in polynomial(values, row.variables, row.k).items()}
     for monomial, ball in row.p.items():
         p[monomial] = p.get(monomial, ZERO) + alpha * ball
     p[CONSTANT] = p.get(CONSTANT, ZERO) + beta * reach / 8
-    lost = tail(row.sizes, row.sizes) / reach + reach / 8 + row.errors
+    lost = lost / reach + reach / 8 + row.errors
     return trimmed(Row(row.k, p, [alpha * ball for ball in row.g], (abs(alpha) * row.r + abs(beta) * lost).upper()))

@@ -12,9 +12,10 @@ from flint import arb
 
 from integraph.certify.loops.replay.functions import apply, kink
 from integraph.certify.loops.replay.networks import affine, merged
+from integraph.certify.loops.replay.polynomials import CONSTANT
 from integraph.certify.loops.replay.rows import Row, dot, of_ball
 from integraph.clock import check_deadline
-from integraph.numbers.arb.conversion import ZERO
+from integraph.numbers.arb.conversion import ZERO, symmetric
 from integraph.numbers.arrays import Floats
 from integraph.targets.graph import ROUNDED, Graph, Node
 from integraph.targets.graph_evaluation import STRUCTURE
@@ -23,6 +24,7 @@ MOVES = ("reshape", "broadcast", "transpose", "slice", "take")  # of entries tha
 KINKS = {"relu": ZERO, "abs": arb(-1)}
 INVERSE = Fraction(-1)
 SYMBOLS = 400  # at most; later radii stay radii
+ROUNDING = 1e-12  # of a row: a radius that is less gets no symbol
 POWERS = 64  # the highest power that is a product
 
 
@@ -59,6 +61,9 @@ class _Walk:
         """The row with its radius as a symbol of its own."""
         if not row.r > 0 or not row.r.is_finite() or self.count >= self.most:
             return row
+        if row.r < ROUNDING * sum(row.sizes, ZERO):
+            p = {**row.p, CONSTANT: row.p.get(CONSTANT, ZERO) + symmetric(row.r)}
+            return Row(row.k, p, row.g, ZERO)
         g = self._padded(row).g + [row.r]
         self.count += 1
         return Row(row.k, row.p, g, ZERO)

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb, arb_mat
 
-from integraph.certify.loops.replay import rows as models
 from integraph.certify.loops.replay.functions import apply, kink
-from integraph.certify.loops.replay.polynomials import CONSTANT
-from integraph.certify.loops.replay.rows import Row
+from integraph.certify.loops.replay.products import combined, sizes_of_combinations, vector
+from integraph.certify.loops.replay.rows import Row, of_values
 from integraph.numbers.arb.conversion import ZERO, Balls
 from integraph.numbers.arrays import Floats
 from integraph.targets.network import Layer, Network
@@ -23,13 +22,15 @@ from integraph.targets.network import Layer, Network
 def network_rows(network: Network, rows: Sequence[Row]) -> list[Row]:
     """The outputs; symbols of neurons become part of their radii."""
     shares, values = _errors_as_symbols(rows)
+    entries, count, n = shares.entries(), shares.ncols(), len(rows)
+    vectors = [vector(entries[i * count : (i + 1) * count]) for i in range(n)]
     for layer in network.layers:
         read = affine(layer.A, layer.b, values)
-        for row, symbols in zip(read, _symbols(read, shares), strict=True):
-            rest = sum(map(abs, row.g[len(rows) :]), row.r)
-            row.errors = row.errors.min(sum(map(abs, symbols), rest).upper())
+        together = sizes_of_combinations([vector(row.g[:n]) for row in read], vectors)
+        for row, size in zip(read, together, strict=True):
+            row.errors = row.errors.min(sum(map(abs, row.g[n:]), row.r + size).upper())
         values = [_activated(layer, n, row) for n, row in enumerate(read)]
-    made = [merged(row, len(rows)) for row in values]
+    made = [merged(row, n) for row in values]
     return [Row(row.k, row.p, g, row.r) for row, g in zip(made, _symbols(made, shares), strict=True)]
 
 
@@ -57,23 +58,16 @@ def merged(row: Row, symbols: int) -> Row:
 
 
 def affine(A: Floats, b: Floats, rows: Sequence[Row]) -> list[Row]:
-    """A x + b: one product of matrices, in which every radius is a symbol, after all others."""
-    monomials = sorted({monomial for row in rows for monomial in row.p})
-    own = {n: place for place, n in enumerate(n for n, row in enumerate(rows) if not row.r.is_zero())}
-    table = []
-    for n, row in enumerate(rows):
-        fresh = [ZERO] * len(own)
-        if n in own:
-            fresh[own[n]] = row.r
-        table += [*(row.p.get(monomial, ZERO) for monomial in monomials), *row.g, *fresh]
-    width = len(table) // len(rows)
-    entries = (arb_mat(len(A), len(rows), A.ravel().tolist()) * arb_mat(len(rows), width, table)).entries()
+    """A x + b, in which every radius is a symbol, after all others."""
+    k, d = rows[0].k, max(row.variables for row in rows)
+    values, missed = combined(A, [row.over(d) for row in rows], b)
+    count, own = len(rows[0].g), [n for n, row in enumerate(rows) if not row.r.is_zero()]
+    table = arb_mat(len(rows), count, [x for row in rows for x in row.g])
+    entries = (arb_mat(len(A), len(rows), A.ravel().tolist()) * table).entries()
     made = []
-    for n, shift in enumerate(b.tolist()):
-        line = entries[n * width : (n + 1) * width]
-        p = dict(zip(monomials, line[: len(monomials)], strict=True))
-        p[CONSTANT] = p.get(CONSTANT, ZERO) + shift
-        made.append(models.trimmed(Row(rows[0].k, p, line[len(monomials) :], ZERO)))
+    for n, weights in enumerate(A.tolist()):
+        g = entries[n * count : (n + 1) * count] + [rows[m].r * weights[m] for m in own]
+        made.append(of_values(values[n], d, k, g, missed[n]))
     return made
 
 

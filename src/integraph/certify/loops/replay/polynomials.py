@@ -38,42 +38,6 @@ def exponents(monomial: int) -> tuple[tuple[int, int], ...]:
     return tuple(pairs)
 
 
-def norms(p: Polynomial, k: int) -> list[arb]:
-    """The 1-norms of the coefficients of degree 0 … k."""
-    parts: list[list[arb]] = [[] for _ in range(k + 1)]
-    for monomial, ball in p.items():
-        parts[monomial & 255].append(ball)
-    return [sum(map(abs, part), ZERO).upper() for part in parts]
-
-
-def add_product(out: Polynomial, a: Polynomial, b: Polynomial, k: int) -> None:
-    """out += a·b, without what is above degree k."""
-    rooms: list[list[tuple[int, arb]]] = [[] for _ in range(k + 1)]  # the terms of b that have room beside so much of a
-    for term in b.items():
-        for room in rooms[: k + 1 - (term[0] & 255)]:
-            room.append(term)
-    for one, x in a.items():
-        for other, y in rooms[one & 255]:
-            monomial = one + other
-            out[monomial] = out[monomial] + x * y if monomial in out else x * y
-
-
-def square(a: Polynomial, k: int) -> Polynomial:
-    """a², without what is above degree k."""
-    out: Polynomial = {}
-    rooms: list[list[tuple[int, arb]]] = [[] for _ in range(k + 1)]  # the terms so far that have room beside so much
-    for one, x in a.items():
-        degree, twice = one & 255, 2 * x
-        for other, y in rooms[degree]:
-            monomial = one + other
-            out[monomial] = out[monomial] + twice * y if monomial in out else twice * y
-        if 2 * degree <= k:
-            out[2 * one] = out[2 * one] + x * x if 2 * one in out else x * x
-        for room in rooms[: k + 1 - degree]:
-            room.append((one, x))
-    return out
-
-
 def tail(a: list[arb], b: list[arb]) -> arb:
     """A bound of what a product has above degree k, from the norms of its factors."""
     k, total = len(a) - 1, ZERO
@@ -120,6 +84,18 @@ def _parabola(slope: arb, square: arb) -> tuple[arb, arb]:
     if square < 0:
         return low, -slope * slope / (4 * square)
     return -(square.abs_upper() + slope), square.abs_upper() + slope
+
+
+def attained(p: Polynomial) -> tuple[float, float]:
+    """About the values in the corners where the linear part is least and largest: no bound is better."""
+    falls = [n for n in range(max(p, default=0).bit_length() // 4) if float(p.get(variable(n), ZERO)) < 0]
+    odd = sum(1 << (8 + 4 * n) for n in falls)
+    one = other = 0.0
+    for monomial, ball in p.items():
+        value = -float(ball) if (monomial & odd).bit_count() & 1 else float(ball)
+        one += value
+        other += -value if monomial & 1 else value  # ξ ↦ −ξ; the degree is the lowest byte
+    return min(one, other), max(one, other)
 
 
 def lower_bound(p: Polynomial, pieces: int, wanted: float = math.inf) -> float:

@@ -8,8 +8,18 @@ from functools import cached_property
 
 from flint import arb
 
-from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, add_product, norms, span, square, tail
+from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, span
+from integraph.certify.loops.replay.products import (
+    Flat,
+    exact,
+    flat,
+    polynomial,
+    sum_of_products,
+    variables,
+    without_small,
+)
 from integraph.numbers.arb.conversion import ZERO
+from integraph.numbers.arrays import Floats
 
 TRIM = 1e-9  # of a row: smaller coefficients become part of the radius
 Terms = Iterable[tuple[int, "Row", "Row"]]
@@ -25,9 +35,18 @@ class Row:
     r: arb
 
     @cached_property
+    def variables(self) -> int:
+        return variables(self.p)
+
+    @cached_property
+    def flat(self) -> Flat:
+        """The polynomial in floats."""
+        return flat(self.p, self.variables, self.k)
+
+    @cached_property
     def sizes(self) -> list[arb]:
         """Of the coefficients of each degree."""
-        return norms(self.p, self.k)
+        return [(size + self.flat.missed).upper() for size in self.flat.norms]
 
     @cached_property
     def errors(self) -> arb:
@@ -37,6 +56,10 @@ class Row:
     @property
     def finite(self) -> bool:
         return bool(self.errors.is_finite() and all(size.is_finite() for size in self.sizes))
+
+    def over(self, d: int) -> Flat:
+        """The polynomial in floats, as one of d variables."""
+        return self.flat if d == self.variables else flat(self.p, d, self.k)
 
     def range(self) -> tuple[arb, arb]:
         low, high = span(self.p)
@@ -63,41 +86,39 @@ class Row:
 
 def dot(terms: Terms, divisor: int) -> Row:
     """Σ w·a·b / divisor. A product keeps errors to first order at the constants of its polynomials."""
-    p: Polynomial = {}
+    terms = list(terms)
+    k, d = terms[0][1].k, max(row.variables for _, *pair in terms for row in pair)
+    values, r = sum_of_products([(weight, a.over(d), b.over(d)) for weight, a, b in terms], d, k)
     g: list[arb] = []
-    r, k = ZERO, 0
     for weight, a, b in terms:
-        k = a.k
-        if a is b:
-            for monomial, ball in square(a.p, k).items():
-                p[monomial] = p.get(monomial, ZERO) + weight * ball
-        else:
-            add_product(p, a.p if weight == 1 else {m: weight * ball for m, ball in a.p.items()}, b.p, k)
         a0, b0 = (weight * x.p.get(CONSTANT, ZERO) for x in (a, b))
         g = g or [ZERO] * len(a.g)
         g = [c + b0 * x + a0 * y for c, x, y in zip(g, a.g, b.g, strict=True)]
         at, bt = sum(a.sizes[1:], ZERO), sum(b.sizes[1:], ZERO)
-        lost = tail(a.sizes, b.sizes) + at * b.errors + bt * a.errors + a.errors * b.errors
+        lost = at * b.errors + bt * a.errors + a.errors * b.errors
         r += weight * (lost + a.sizes[0] * b.r + b.sizes[0] * a.r)
-    return trimmed(Row(k, *_divided(p, g, r, divisor)))
+    made = of_values(values, d, k, g, r.upper())
+    return made if divisor == 1 else made.scaled(arb(1) / divisor)
 
 
-def _divided(p: Polynomial, g: list[arb], r: arb, divisor: int) -> tuple[Polynomial, list[arb], arb]:
-    if divisor == 1:
-        return p, g, r.upper()
-    return {m: ball / divisor for m, ball in p.items()}, [ball / divisor for ball in g], (r / divisor).upper()
+def of_values(values: Floats, d: int, k: int, g: list[arb], r: arb) -> Row:
+    """A row whose coefficients are these floats, those that are small beside it as a part of its radius."""
+    errors = sum(map(abs, g), r).upper()
+    whole = exact(values, d, k)
+    values, lost = without_small(values, float((sum(whole.norms[1:], ZERO) + errors) * TRIM))
+    row = Row(k, polynomial(values, d, k), g, (r + lost).upper())
+    row.flat = whole if lost.is_zero() else exact(values, d, k)
+    row.variables, row.errors = d, (errors + lost).upper()
+    return row
 
 
 def trimmed(row: Row) -> Row:
     """The row without coefficients that are small beside it."""
-    limit = (sum(row.sizes[1:], ZERO) + row.errors) * TRIM
-    r, small = row.r, []
-    for monomial, ball in row.p.items():
-        if abs(ball) < limit and monomial != CONSTANT:
-            r += ball.abs_upper()
-            small.append(monomial)
+    limit = float((sum(row.sizes[1:], ZERO) + row.errors) * TRIM)
+    small = {monomial for monomial, ball in row.p.items() if abs(float(ball)) < limit and monomial != CONSTANT}
     if not small:
         return row
+    r = sum((row.p[monomial].abs_upper() for monomial in small), row.r)
     return Row(row.k, {monomial: ball for monomial, ball in row.p.items() if monomial not in small}, row.g, r.upper())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import arb, fmpq
 
 from integraph.certify.loops.replay.formulas import formula
-from integraph.certify.loops.replay.polynomials import lower_bound, upper_bound
+from integraph.certify.loops.replay.polynomials import attained, lower_bound, upper_bound
 from integraph.certify.loops.replay.rows import Row
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.numbers.arb.conversion import above
@@ -78,8 +78,10 @@ def sign(row: Row, strict: bool) -> int:
         return 0
     low, high = row.range()
     if low < 0 and high > 0:
-        low = arb(lower_bound(row.p, PIECES, above(row.errors))) - row.errors
-        if low < 0:
+        (least, most), errors = attained(row.p), above(row.errors)
+        if not least < errors:  # else bisection would find no better bound than that
+            low = arb(lower_bound(row.p, PIECES, errors)) - row.errors
+        if low < 0 and not most > -errors:
             high = arb(upper_bound(row.p, PIECES)) + row.errors
     if low > 0 or (not strict and low >= 0):
         return 1

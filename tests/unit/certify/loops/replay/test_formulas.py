@@ -25,6 +25,7 @@ from integraph.certify.loops.replay import (
     intervals,
     networks,
     polynomials,
+    products,
     rows,
     sets,
     steps,
@@ -88,11 +89,13 @@ def lines() -> Iterator[float]:
     """Rows that have nothing but one remainder."""
     x, y = variable(0), variable(1)
     small = rows.trimmed(rows.Row(2, {0: arb(1), x: arb(0.3), y: arb(1e-10)}, [], arb(0)))
+    floats = rows.of_values(np.array([1.0, 0.3, 1e-10, 0.0, 0.0, 0.0]), 2, 2, [], arb(0))
     grown = functions.apply("exp", rows.Row(2, {0: arb(1.5), x: arb(0.3)}, [], arb(0)))
     long = functions.apply("tanh", rows.Row(2, {0: arb(0.2), x: arb(4.5)}, [], arb(0)))
     cube = functions.apply(Fraction(3), rows.Row(3, {3 * x: arb(0.5)}, [], arb(0)))
     for xi in np.linspace(-1.0, 1.0, 101):
         yield outside(small, (xi, 1.0), (), 1 + 0.3 * xi + 1e-10)
+        yield outside(floats, (xi, 1.0), (), 1 + 0.3 * xi + 1e-10)
         yield outside(grown, (xi, 0.0), (), math.exp(1.5 + 0.3 * xi))
         yield outside(long, (xi, 0.0), (), math.tanh(0.2 + 4.5 * xi))
         yield outside(cube, (xi, 0.0), (), (0.5 * xi**3) ** 3)
@@ -217,8 +220,10 @@ def test_without_a_fault() -> None:
 
 
 FAULTS: list[tuple[ModuleType, str, str]] = [
-    (rows, "lost = tail(a.sizes, b.sizes) + at * b.errors", "lost = at * b.errors"),
-    (rows, "+ at * b.errors", ""),
+    (products, "tail(a.norms, b.norms) + ", ""),
+    (products, "reduceat(np.abs(values)", "reduceat((values)"),
+    (products, "float(np.abs(values[small]).sum())", "0.0"),
+    (rows, "at * b.errors + bt", "bt"),
     (rows, "+ bt * a.errors", ""),
     (rows, "+ a.errors * b.errors", ""),
     (rows, "lost + a.sizes[0] * b.r", "lost"),
@@ -229,7 +234,7 @@ FAULTS: list[tuple[ModuleType, str, str]] = [
     (rows, "self.r + radius", "self.r"),
     (rows, "(self.r + other.r)", "(self.r)"),
     (rows, "low - self.errors", "low"),
-    (rows, "r += ball.abs_upper()", "r += 0"),
+    (rows, "row.p[monomial].abs_upper() for", "ZERO for"),
     (functions, "own = lost + remainder + turn", "own = remainder + turn"),
     (functions, "lost + remainder + turn * row.errors", "lost + turn * row.errors"),
     (functions, "remainder + turn * row.errors", "remainder"),
@@ -238,7 +243,6 @@ FAULTS: list[tuple[ModuleType, str, str]] = [
     (functions, "+ symmetric((off * h).upper())", ""),
     (functions, "row.scaled(chord, gap.mid(), gap.rad())", "row.scaled(chord, gap.mid())"),
     (functions, "row.scaled(chord, gap.mid(), gap.rad())", "row.scaled(chord, ZERO, gap.rad())"),
-    (polynomials, "sum(map(abs, part), ZERO)", "sum(part, ZERO)"),
     (polynomials, "for j in range(k + 1 - i, k + 1):", "for j in range(k + 2 - i, k + 1):"),
     (polynomials, "low - ball.abs_upper(), high + ball.abs_upper()", "low, high + ball.abs_upper()"),
     (polynomials, "return low, -slope * slope / (4 * square)", "return low, high"),
@@ -248,8 +252,8 @@ FAULTS: list[tuple[ModuleType, str, str]] = [
     (intervals, "off = shift - radius, shift + radius", "off = shift, shift"),
     (intervals, "low + weight * product.low", "low + product.low"),
     (networks, "+ sum((abs(x) for x in row.g[symbols:]), ZERO)", ""),
-    (networks, "fresh[own[n]] = row.r", "pass"),
-    (networks, "p.get(CONSTANT, ZERO) + shift", "p.get(CONSTANT, ZERO)"),
+    (networks, "rows[m].r * weights[m] for", "ZERO for"),
+    (products, "values[:, 0] += shift", "pass"),
     (graphs, "Row(row.k, row.p, g, ZERO)", "Row(row.k, row.p, g[:-1] + [ZERO], ZERO)"),
     (sets, "sum((abs(ball) for ball in line), ZERO).upper()", "ZERO"),
     (sets, "total = radius\n", "total = ZERO\n"),
