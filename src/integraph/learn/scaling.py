@@ -27,10 +27,10 @@ def standard(columns: Floats, what: str) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column; 1 for one that is constant."""
     size = np.abs(columns).max(0)
     _check(size > LARGEST, size, what, f"below {LARGEST:g}")
-    unit = np.where(size > 0, size, 1.0)
+    unit = np.ldexp(1.0, np.frexp(size)[1])  # a power of 2: no digit changes
     share = (columns / unit).std(0)
-    moves = share > 1e-14
-    _check(moves & (unit < 1.0 / LARGEST), size, what, f"above {1.0 / LARGEST:g}")
+    moves = share > 1e-14 * (size / unit)
+    _check(moves & (size < 1.0 / LARGEST), size, what, f"above {1.0 / LARGEST:g}")
     return columns.mean(0), np.where(moves, share * unit, 1.0)
 
 
