@@ -71,6 +71,7 @@ def variables(p: Polynomial) -> int:
     return max(1, (max(p, default=0).bit_length() - 5) // 4)
 
 
+@np.errstate(all="ignore")
 def vector(balls: Balls) -> Flat:
     """Balls in floats, in their order."""
     values = np.array(list(map(float, balls)))
@@ -101,6 +102,7 @@ def moving(p: Flat) -> Flat:
     return Flat(values, p.missed, [ZERO, *p.norms[1:]], sum(p.norms[1:], p.missed).upper())
 
 
+@np.errstate(all="ignore")
 def _with_norms(values: Floats, t: Table, missed: arb, rounded: int) -> Flat:
     """With what is missed by so many roundings of every coefficient besides."""
     sums = list(map(arb, (np.add.reduceat(np.abs(values), t.degrees) * _up(len(values))).tolist()))
@@ -181,6 +183,7 @@ def polynomial(values: Floats, d: int, k: int) -> Polynomial:
     return {monomial: arb(x) for monomial, x in zip(table(d, k).monomials, values.tolist(), strict=True) if x}
 
 
+@np.errstate(all="ignore")
 def without_small(values: Floats, limit: float) -> tuple[Floats, arb]:
     """The coefficients that are at least so large, the constant among them; and the size of the others."""
     small = np.abs(values) < limit

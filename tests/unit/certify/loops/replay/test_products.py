@@ -149,6 +149,11 @@ def test_joint_sizes() -> None:
             assert not size.is_finite()
 
 
+def test_numbers_whose_sum_is_no_float_are_not_bounded_and_give_no_warning() -> None:
+    for values in (products.vector([arb(1.7e308)] * 3), products.flat({X: arb(1.7e308), Y: arb(1.7e308)}, 2, 2)):
+        assert not values.size.is_finite()
+
+
 def test_roundings() -> None:
     assert rounding_excess() <= 0
     assert conversion_excess() <= 0
