@@ -76,6 +76,7 @@ def test_a_system_that_never_closes_is_given_up(monkeypatch: pytest.MonkeyPatch)
         integraph.lift(formulas, progress=False)
 
 
+@pytest.mark.slow
 def test_a_choice_that_never_closes_leaves_time_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that ticks when it is read."""
     ticks, run, calls = itertools.count(), large_system._Choice.run, []
