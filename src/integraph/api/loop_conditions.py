@@ -74,8 +74,7 @@ class Conditions:
         own = self._compared(self._sum(*rest), sense, zero)
         against = sense if c > 0 else REVERSAL[sense]  # c²a ≥ rest², or ≤
         squares = [
-            self._compared(self._sum({a: c * c, square: Fraction(-1)}, zero), against, zero)
-            for square in self._squares(rest)
+            self._compared(self._difference(c * c, a, square), against, zero) for square in self._squares(rest)
         ]
         return _or([own, *squares]) if c > 0 else _and([own, _or(squares)])
 
@@ -96,7 +95,7 @@ class Conditions:
         op, args = self.tape.steps[kink].op, self.tape.steps[kink].args
         zero = Fraction(0)
         both = (args[0], self._scaled(args[0], Fraction(-1))) if op == "abs" else args
-        guard = self._sum({both[0]: Fraction(1), both[1]: Fraction(-1)}, zero)
+        guard = self._difference(Fraction(1), *both)
         senses = ("<=", ">=") if op == "min" else (">=", "<=")
         results = [self._compared(self._replaced(step, kink, side), sense, t) for side in both]
         guarded = [
@@ -174,6 +173,10 @@ class Conditions:
         if total is None:
             return self._number(constant)
         return self.tape.add("add", total, self._number(constant)) if constant else total
+
+    def _difference(self, c: Fraction, a: int, b: int) -> int:
+        """c·a − b, of steps that may be the same."""
+        return self._scaled(a, c - 1) if a == b else self._sum({a: c, b: Fraction(-1)}, Fraction(0))
 
     def _scaled(self, step: int, c: Fraction) -> int:
         return self._sum(*_times(self._linear(step), c))

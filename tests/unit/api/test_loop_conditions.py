@@ -29,6 +29,12 @@ MEANINGS = {
     "sqrt(x^2 + v^2) <= 0.2 + 0.5*sqrt((x - 1)^2 + v^2)": lambda x, v: (
         math.hypot(x, v) <= 0.2 + 0.5 * math.hypot(x - 1, v)
     ),
+    "2*sqrt(x*x) <= x + 0.1*v": lambda x, v: 2 * abs(x) <= x + 0.1 * v,
+    "2*sqrt(x*x) <= x": lambda x, v: 2 * abs(x) <= x,
+    "3*sqrt(x*x) - x > 0": lambda x, v: 3 * abs(x) - x > 0,
+    "2*sqrt(x*x) + x >= 0": lambda x, v: True,
+    "sqrt((x + v)*(x + v))/2 >= x + v": lambda x, v: abs(x + v) / 2 >= x + v,
+    "max(x, x)^2 <= 1": lambda x, v: x * x <= 1,
     "sqrt(x^2) - v <= -3": lambda x, v: abs(x) - v <= -3,
     "abs(x) - abs(x) + 1 <= 2": lambda x, v: True,
     "max(1, 2) + 0*x >= 3": lambda x, v: False,
