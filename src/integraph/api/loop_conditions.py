@@ -73,9 +73,7 @@ class Conditions:
         zero = Fraction(0)
         own = self._compared(self._sum(*rest), sense, zero)
         against = sense if c > 0 else REVERSAL[sense]  # c²a ≥ rest², or ≤
-        squares = [
-            self._compared(self._difference(c * c, a, square), against, zero) for square in self._squares(rest)
-        ]
+        squares = [self._compared(self._difference(c * c, a, square), against, zero) for square in self._squares(rest)]
         return _or([own, *squares]) if c > 0 else _and([own, _or(squares)])
 
     def _squares(self, form: Linear) -> list[int]:

@@ -22,6 +22,7 @@ from integraph.numbers.balls import TINY, add_up, quiet
 from integraph.numbers.intervals import Interval
 from integraph.numbers.models.kernels import norm_kernel, product_kernel, span_kernel
 from integraph.numbers.models.monomials import Monomials, monomials
+from integraph.numbers.models.signs import signed
 from integraph.numbers.roundoff import UP, U
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ class Models:
             up = UP + 2 * gamma
             r += (off.A @ sizes + off.b[:, None]) * up
             reach += (off.A @ (np.abs(middle) + radius) + off.b[:, None]) * up
-        return settled(self.space, p, g, names, r, intervals.interval(centre - reach, centre + reach))
+        known, errors = intervals.interval(centre - reach, centre + reach), None if off is None else (off.A, off.b)
+        return settled(self.space, p, g, names, r, signed(known, 4.0 * (reach - spread), A, b, self.known, errors))
 
     def _symbol_rows(self, A: Matrix, radius: Floats) -> NDArray[np.bool_]:
         """Whose radii become symbols: those that matter, and have most weight if they are too many."""
