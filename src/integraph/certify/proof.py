@@ -234,6 +234,6 @@ def _reason(result: SearchResult, certificate: Certificate, blurred: LargestSamp
         parts.append(("the gap is not reached, " if certificate.status == "proved" else "") + result.stopped.message)
     if result.stopped.early and certificate.status == "unknown" and certificate.upper < math.inf:
         parts.append(f"what is proved is ≤ {above(certificate.upper)}")
-    if not result.upper[0] < math.inf:
+    if not result.upper[0] < math.inf and certificate.status != "refuted":
         parts.append(result.why or "no bound was found")
     return "; ".join(parts)

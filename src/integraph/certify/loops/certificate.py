@@ -160,6 +160,7 @@ def _check(certificate: LoopCertificate) -> None:
     for path in certificate.cells:
         for steps in path:
             for step in steps:
+                _need(type(step.halvings) is type(step.order) is int, "halvings and orders are integers")
                 _need(0 <= step.halvings <= FINEST, f"a step is not one of 1 to 2^−{FINEST} of a period")
                 _need(1 <= step.order <= HIGHEST, f"an order is not one of 1 to {HIGHEST}")
                 _box(step.box, n)

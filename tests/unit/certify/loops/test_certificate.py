@@ -92,6 +92,7 @@ TAMPERED = {
     "a box is shrunk": (lambda c: stepped(c, shrunk), "may leave"),
     "a box is moved": (lambda c: stepped(c, moved), "may leave"),
     "a step is shorter": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings + 1)), "of it"),
+    "a share of a step": (lambda c: stepped(c, lambda s: replace(s, halvings=float(s.halvings))), "are integers"),
     "a step is longer": (lambda c: stepped(c, lambda s: replace(s, halvings=s.halvings - 1)), "a step"),
     "a series is cut off": (lambda c: stepped(c, lambda s: replace(s, order=1)), "may leave"),
     "a step is skipped": (lambda c: replace(c, cells=((c.cells[0][0], (), c.cells[0][2]),)), "are 0 of it"),
