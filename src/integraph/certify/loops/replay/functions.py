@@ -44,7 +44,7 @@ def apply(name: str | Fraction, row: Row) -> Row:
     q = _interpolant(coefficients, c, rho, k)
     remainder = size(over[k + 1]) * rho ** (k + 1) / 2**k
     if rho > LONG:
-        missed = _missed(coefficients, q, c, rho)
+        missed = beyond(coefficients, q, c, rho)
         if missed.rad() < remainder:
             q[0], remainder = q[0] + missed.mid(), missed.rad()
     while len(q) > 2 and abs(q[-1]) < TRIM * abs(q[1]):
@@ -68,7 +68,7 @@ def shifted(q: Balls, at: arb) -> Balls:
 
 
 @lru_cache
-def _nodes(k: int, bits: int) -> tuple[Balls, arb_mat]:
+def chebyshev(k: int, bits: int) -> tuple[Balls, arb_mat]:
     """Balls around the Chebyshev nodes, and the matrix from values there to coefficients."""
     nodes = [(arb.pi() * (2 * n + 1) / (2 * k + 2)).cos() for n in range(k + 1)]
     return nodes, arb_mat(k + 1, k + 1, [node**m for node in nodes for m in range(k + 1)]).inv()
@@ -76,12 +76,12 @@ def _nodes(k: int, bits: int) -> tuple[Balls, arb_mat]:
 
 def _interpolant(coefficients: Coefficients, c: arb, rho: arb, k: int) -> Balls:
     """Coefficients of q in u = (x − c)/ρ, each in its ball."""
-    nodes, inverse = _nodes(k, ctx.prec)
+    nodes, inverse = chebyshev(k, ctx.prec)
     values = arb_mat(k + 1, 1, [coefficients(c + rho * node, 0)[0] for node in nodes])
     return list((inverse * values).entries())
 
 
-def _missed(coefficients: Coefficients, q: Balls, c: arb, rho: arb) -> arb:
+def beyond(coefficients: Coefficients, q: Balls, c: arb, rho: arb) -> arb:
     """The range of f − q over [c − ρ, c + ρ], piece by piece, from Taylor coefficients in the middle of each piece."""
     parts, h = [], (rho / PIECES).upper()
     for n in range(1 - PIECES, PIECES, 2):

@@ -11,9 +11,8 @@ import numpy as np
 from flint import arb
 
 from integraph.certify.loops.replay.functions import apply, kink
-from integraph.certify.loops.replay.networks import affine, merged
 from integraph.certify.loops.replay.polynomials import CONSTANT
-from integraph.certify.loops.replay.rows import Row, dot, of_ball
+from integraph.certify.loops.replay.rows import Row, dot, linear, merged, of_ball
 from integraph.clock import check_deadline
 from integraph.numbers.arb.conversion import ZERO, symmetric
 from integraph.numbers.arrays import Floats
@@ -96,7 +95,7 @@ class _Walk:
         return np.frompyfunc(lambda *rows: operation(node.op, rows), len(args), 1)(*args)
 
     def _matmul(self, node: Node, a: Any, b: Any) -> Any:
-        """A product; with a constant matrix as an affine map, whose radii are symbols."""
+        """A product; with a constant matrix of rows whose radii are symbols."""
         A = self.exact.get(node.args[1])
         if A is None or A.ndim != 2 or node.args[0] in self.exact:
             left = np.broadcast_to(a, (*node.shape[:-2], *a.shape[-2:])).reshape(-1, *a.shape[-2:])
@@ -111,8 +110,7 @@ class _Walk:
         made: list[Row] = []
         for vector in a.reshape(-1, a.shape[-1]):
             rows = [self._shared(row) for row in vector]
-            made += affine(A.T, np.zeros(A.shape[1]), [self._padded(row) for row in rows])
-            self.count = max(self.count, len(made[-1].g))
+            made += linear(A.T, [self._padded(row) for row in rows])
         return _objects(made)
 
 

@@ -154,28 +154,16 @@ def composition(s: Balls, v: Flat, d: int, k: int) -> tuple[Floats, arb]:
 
 
 @np.errstate(all="ignore")
-def combined(A: Floats, polynomials: Sequence[Flat], shift: Floats) -> tuple[Floats, Balls]:
-    """A p + shift, a polynomial a line, and a bound for each of what it misses."""
+def combined(A: Floats, polynomials: Sequence[Flat]) -> tuple[Floats, Balls]:
+    """A p, a polynomial a line, and a bound for each of what it misses."""
     values = A @ np.stack([p.values for p in polynomials])
-    values[:, 0] += shift
     sizes = np.abs(A)
     missed, most = ([above(x) for x in xs] for xs in zip(*((p.missed, p.size) for p in polynomials), strict=True))
-    count = len(polynomials) + 2
-    bounds = (sizes @ missed * _up(count)).tolist(), ((sizes @ most + np.abs(shift)) * _up(count)).tolist()
+    count = len(polynomials)
+    bounds = (sizes @ missed * _up(count)).tolist(), (sizes @ most * _up(count)).tolist()
     return values, [
         (arb(lost) + TINY + _lost(count, arb(size) + TINY)).upper() for lost, size in zip(*bounds, strict=True)
     ]
-
-
-@np.errstate(all="ignore")
-def sizes_of_combinations(lines: Sequence[Flat], vectors: Sequence[Flat]) -> Balls:
-    """At least the sum of the sizes of the entries of Σ_i s_i v_i, for each line s."""
-    if not len(vectors[0].values):
-        return [ZERO] * len(lines)
-    values, missed = combined(np.stack([s.values for s in lines]), vectors, np.zeros(len(lines)))
-    totals = (np.abs(values).sum(1) * _up(values.shape[1])).tolist()
-    largest = sum((v.size for v in vectors), ZERO)
-    return [(arb(x) + lost + s.missed * largest).upper() for x, lost, s in zip(totals, missed, lines, strict=True)]
 
 
 def polynomial(values: Floats, d: int, k: int) -> Polynomial:

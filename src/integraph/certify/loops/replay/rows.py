@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb
+from flint import arb, arb_mat
 
 from integraph.certify.loops.replay.polynomials import CONSTANT, Polynomial, span
 from integraph.certify.loops.replay.products import (
     Flat,
+    combined,
     exact,
     flat,
     polynomial,
@@ -99,6 +100,24 @@ def dot(terms: Terms, divisor: int) -> Row:
         r += weight * (lost + a.sizes[0] * b.r + b.sizes[0] * a.r)
     made = of_values(values, d, k, g, r.upper())
     return made if divisor == 1 else made.scaled(arb(1) / divisor)
+
+
+def merged(row: Row, symbols: int) -> Row:
+    """The row with its first symbols alone, the others in its radius."""
+    return Row(row.k, row.p, row.g[:symbols], (row.r + sum((abs(x) for x in row.g[symbols:]), ZERO)).upper())
+
+
+def linear(A: Floats, rows: Sequence[Row]) -> list[Row]:
+    """A x."""
+    k, d, count = rows[0].k, max(row.variables for row in rows), len(rows[0].g)
+    values, missed = combined(A, [row.over(d) for row in rows])
+    table = arb_mat(len(rows), count, [x for row in rows for x in row.g])
+    entries = (arb_mat(len(A), len(rows), A.ravel().tolist()) * table).entries()
+    made = []
+    for n, weights in enumerate(A.tolist()):
+        r = sum((row.r * abs(weight) for weight, row in zip(weights, rows, strict=True)), missed[n])
+        made.append(of_values(values[n], d, k, entries[n * count : (n + 1) * count], r.upper()))
+    return made
 
 
 def of_values(values: Floats, d: int, k: int, g: list[arb], r: arb) -> Row:

@@ -16,6 +16,7 @@ from integraph.certify.loops.replay.polynomials import exponents, lower_bound, s
 from integraph.certify.loops.replay.rows import Row
 from integraph.numbers.arb.conversion import precision
 from integraph.numbers.arrays import Floats
+from planted_faults import plant
 
 FUNCTIONS: dict[str | Fraction, Callable[[float], float]] = {
     "tanh": math.tanh,
@@ -70,6 +71,14 @@ def worst_function(name: str | Fraction, seed: int, width: float, error: float) 
     return max(outside(made, xi, eps, FUNCTIONS[name](x)) for xi, eps, (x,) in points(row))
 
 
+def worst_linear() -> float:
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(3, 2))
+    given = [random_row(rng, 0.2, 0.1), random_row(rng, 0.3, 0.05)]
+    made = rows.linear(A, given)
+    return max(outside(row, xi, eps, y) for xi, eps, x in points(*given) for row, y in zip(made, A @ x, strict=True))
+
+
 SIZES = [(0.1, 0.01), (0.05, 0.2), (0.2, 1e-9), (1e-9, 0.1)]
 
 
@@ -83,6 +92,13 @@ def test_products(width: float, error: float) -> None:
 def test_functions(name: str | Fraction) -> None:
     with precision(64):
         assert max(worst_function(name, seed, *sizes) for seed in range(2) for sizes in SIZES) <= 0
+
+
+def test_linear_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    with precision(64):
+        assert worst_linear() <= 0
+        plant(monkeypatch, rows, "row.r * abs(weight) for", "ZERO for")
+        assert worst_linear() > 0
 
 
 def test_kinks() -> None:
