@@ -12,7 +12,7 @@ import integraph
 from integraph.api.loop_file import read_loop, read_question
 from integraph.certify.loops.controller import Controller
 from integraph.certify.loops.loop import Loop
-from integraph.certify.loops.search import LoopResult
+from integraph.certify.loops.result import LoopResult
 from integraph.frontends import read
 from integraph.targets.network import Network
 

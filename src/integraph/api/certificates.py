@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.certificate.replay import Checked
     from integraph.certify.loops.certificate import LoopCertificate
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.proof import Proof
     from integraph.certify.properties.certificate import PropertyCertificate
     from integraph.certify.properties.proof import PropertyProof
@@ -150,7 +150,7 @@ def _check_loop(certificate: LoopCertificate, subject: Any, workers: int | None)
     from integraph.api.loop_specs import read_spec
     from integraph.certify.loops.loop import Loop
     from integraph.certify.loops.replay.check import check as replay
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.search.work import shared
 
     asked: LoopQuestion | None = None
@@ -177,7 +177,7 @@ def parsed_certificate(certificate: AnyCertificate | FilePath) -> Certificate | 
     from integraph.certify.certificate.certificate import Certificate
     from integraph.certify.loops.certificate import FORMAT as LOOP
     from integraph.certify.loops.certificate import LoopCertificate
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.proof import Proof
     from integraph.certify.properties.certificate import FORMAT as PROPERTY
     from integraph.certify.properties.certificate import PropertyCertificate

@@ -26,7 +26,7 @@ from integraph.targets.network import Network
 if TYPE_CHECKING:
     from integraph.certify.loops.controller import Controller, Law
     from integraph.certify.loops.loop import Loop
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.numbers.arrays import Floats
 
 MARGIN = 0.25  # of the width of a proved tube, on either side: where the period is compiled
@@ -39,7 +39,7 @@ def loop_program(result: LoopResult, periods: int | None = None, *, eps: float |
     within `eps`. Save it, run it, or write it for another tool:
     `integraph.loop_program(result).export("loop.cora.m")`.
     """
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
     if not isinstance(result, LoopResult):
         raise UsageError(

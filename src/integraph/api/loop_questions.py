@@ -8,7 +8,7 @@ import numpy as np
 
 from integraph.certify.loops.certificate import REFUTED, LoopCertificate
 from integraph.certify.loops.loop import Loop
-from integraph.certify.loops.search import LoopResult
+from integraph.certify.loops.result import LoopResult
 from integraph.certify.loops.spec import Specification
 from integraph.numbers.arrays import Floats
 

@@ -17,7 +17,7 @@ from integraph.numbers.arrays import Floats, numbers, real, whole
 if TYPE_CHECKING:
     from integraph.api.loop_questions import LoopQuestion
     from integraph.certify.loops.loop import Loop
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
 CELLS, SECONDS = 256, 60.0
 PERIODS = 100_000  # at most
@@ -77,7 +77,7 @@ def simulate(closed: Loop | LoopResult, starts: ArrayLike, *, seed: int | None =
     constants that are uncertain. Disturbances are in the middle of their intervals, or with a `seed` random.
     """
     from integraph.certify.loops.loop import Loop
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.loops.simulation import simulated
 
     if isinstance(closed, LoopResult):

@@ -33,7 +33,7 @@ from integraph.program import Program
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
 Draw = Callable[[Subject], Picture | str]
 

@@ -13,7 +13,7 @@ from integraph.plot.picture import POINTS, Curve, Frame, Panel, Picture, alone
 from integraph.text import counted
 
 if TYPE_CHECKING:
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
 STARTS, CORNERS = 8, 3  # of simulated trajectories; sides of a box whose corners are all taken
 STATES, PLANES = 6, 3  # that are drawn

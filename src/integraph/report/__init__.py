@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from integraph.certify.certificate.certificate import Certificate
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.proof import Proof
     from integraph.files import FilePath
     from integraph.frontends import Inputs, Parameters, Variables

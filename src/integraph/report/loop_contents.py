@@ -10,7 +10,7 @@ from integraph.report.markup import facts, table, tag
 from integraph.report.page import Section
 
 if TYPE_CHECKING:
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
     from integraph.certify.loops.tube import Tube
 
 ROWS = 50  # cells that are listed
@@ -70,5 +70,5 @@ def _cells(result: LoopResult) -> list[Section]:
 
 def _row(result: LoopResult, cell: Tube) -> tuple[object, object, object]:
     reached = f"t = {cell.reached * result.loop.period:.4g}"
-    why = cell.reason or "the boxes do not decide the specification"
+    why = cell.reason or f"the boxes do not decide {result.undecided(cell)}"
     return _ends(result.loop.states, cell.low.tolist(), cell.high.tolist()), reached, why

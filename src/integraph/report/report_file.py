@@ -23,7 +23,7 @@ from integraph.targets.graph import Graph
 from integraph.text import counted
 
 if TYPE_CHECKING:
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
 SUFFIXES = (".html", ".htm")
 
@@ -61,7 +61,7 @@ def is_loop(source: object) -> bool:
     """Whether this is what `loop` proved; its class is imported only where it is no program."""
     if isinstance(source, Program):
         return False
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
     return isinstance(source, LoopResult)
 

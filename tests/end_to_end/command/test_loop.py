@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,35 @@ def test_verdicts_and_exit_codes(tmp_path: Path) -> None:
     bad = call("loop", path, "--json")
     assert (bad.code, bad.data["status"]) == (1, "refuted")
     assert 0.4 <= bad.data["start"]["x"] <= 0.5
+    assert bad.data["clauses"] == ["refuted"]
     path.write_text(FILE.format(spec="x <= 0.4"))
     there = call("loop", path, "--cells", "1")
     assert there.code in (0, 1, 3)
     path.write_text(FILE.format(spec="x <="))
     assert call("loop", path).code == 2
     assert call("loop", tmp_path / "none.toml").code != 0
+
+
+def test_the_last_box_of_a_proof_is_printed_outward(tmp_path: Path) -> None:
+    path = tmp_path / "bench.toml"
+    path.write_text(FILE.format(spec="x in [-1, 1] always"))
+    answer, exact = call("loop", path), call("loop", path, "--json").data["boxes"][-1]
+    line = next(line for line in answer.out.splitlines() if line.startswith("at t = 15: x in ["))
+    printed = [float(end) for end in re.findall(r"-?[\d.]+(?:e-?\d+)?", line.split(":", 1)[1])]
+    assert len(printed) == 4
+    for low, high, ends in zip(printed[::2], printed[1::2], exact, strict=True):
+        assert ends[0] - 1e-5 < low <= ends[0]
+        assert ends[1] <= high < ends[1] + 1e-5
+
+
+def test_the_clause_that_fails_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bench.toml"
+    path.write_text(FILE.format(spec="v <= 1 always; x <= 0.3 from 2"))
+    answer = call("loop", path)
+    assert answer.code == 1
+    assert 'fails "x <= 0.3 from 2" by t = 2' in answer.out.replace("\n", " ")
+    path.write_text(FILE.format(spec="v <= 1 always; (x - v)^2 > -1e-9*x").replace("v = 0.1\n", "v = [0.4, 0.5]\n"))
+    assert call("loop", path, "--json", "--cells", "4").data["clauses"] == ["proved", "proved"]
 
 
 def test_cells_that_are_open_are_named(tmp_path: Path) -> None:
@@ -50,7 +74,8 @@ def test_cells_that_are_open_are_named(tmp_path: Path) -> None:
     assert answer.code == 3
     lines = [line for line in answer.out.splitlines() if line.startswith("open: ")]
     assert len(lines) == 5
-    assert all("x in [0.4" in line and "v in [0.4" in line and "do not decide" in line for line in lines)
+    said = 'do not decide "(x - v)^2 > -1e-9*x always"'
+    assert all("x in [0.4" in line and "v in [0.4" in line and said in line for line in lines)
     assert "more open cells" in answer.out
 
 
@@ -122,6 +147,15 @@ def test_a_proof_answers_what_the_file_asks(tmp_path: Path) -> None:
     assert "it is about" in other.out
     path.write_text(FILE.format(spec="x in [-1, 1] always").replace("[0.4, 0.5]", "[0.4, 0.6]"))
     assert call("check", proof, path).code == 1
+
+
+def test_a_loop_with_disturbances_has_no_program(tmp_path: Path) -> None:
+    path, target = tmp_path / "bench.toml", tmp_path / "loop.m"
+    text = FILE.format(spec="x in [-1, 1] always").replace("0.1*u", "0.1*u + w")
+    path.write_text(f"{text}[disturbances]\nw = [-0.001, 0.001]\n")
+    answer = call("loop", path, "--export", target, "--to", "cora")
+    assert (answer.code, answer.out, target.exists()) == (2, "", False)
+    assert "a program has no disturbances" in answer.err
 
 
 def test_disturbances_have_a_proof(tmp_path: Path) -> None:

@@ -81,6 +81,26 @@ def test_a_disturbance_at_its_end_can_fail() -> None:
     assert (known.answer, known.disturbance) == (Answer.REFUTED, None)
 
 
+def test_what_is_known_of_each_clause() -> None:
+    """x⁺ = x/2 + w from [-0.1, 0.1], |w| ≤ 1: at most 1.55 after two periods, and with w = 1 at least 1.475."""
+    setting = {"plant": {"x": "x/2 + w + 0*u"}, "controller": "x", "period": 1, "steps": 2, "discrete": True}
+    setting |= {"disturbances": {"w": (-1, 1)}, "start": {"x": (-0.1, 0.1)}, "progress": False, "cells": 2}
+    proved = integraph.loop(**setting, spec="x <= 2 always; x >= -3; x^2 <= 9 at samples; x <= 1 by 1")
+    assert proved.answer is Answer.PROVED
+    assert proved.clauses == (Answer.PROVED,) * 4
+    wrong = integraph.loop(**setting, spec="x <= 2 always; x <= 1.4; x <= 0.9 always")
+    assert wrong.clauses == (Answer.UNKNOWN, Answer.UNKNOWN, Answer.REFUTED)  # it ends where the answer is known
+    assert repr(wrong).endswith('w = 1 at all times fails "x <= 0.9 always" by t = 1')
+    late = integraph.loop(**setting, spec="x <= 2 always; x >= 5 by 1")
+    assert late.clauses == (Answer.UNKNOWN, Answer.REFUTED)
+    assert repr(late).endswith('fails "x >= 5 by 1"')
+    same = setting | {"plant": {"x": "x + 0*u", "v": "v"}, "start": {"x": (0.4, 0.5), "v": (0.4, 0.5)}}
+    there = integraph.loop(**same | {"disturbances": None}, spec="x <= 1 always; x^2 - 2*x*v + v^2 >= 0 always")
+    assert there.clauses == (Answer.PROVED, Answer.UNKNOWN)
+    assert repr(there).endswith('open on "x^2 - 2*x*v + v^2 >= 0 always"')
+    assert {there.undecided(cell) for cell in there.open} == {'"x^2 - 2*x*v + v^2 >= 0 always"'}
+
+
 def test_a_long_proof_waits_for_a_start_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tube takes long, a start is looked for once, in the first period in which that is so."""
     monkeypatch.setattr(search, "PATIENCE", -1.0)

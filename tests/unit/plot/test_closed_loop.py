@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import integraph
-from integraph.certify.loops.search import LoopResult
+from integraph.certify.loops.result import LoopResult
 from integraph.errors import UsageError
 from integraph.plot import plot
 from integraph.plot.closed_loop import BOXES, phase_plot, time_plot

@@ -5,6 +5,6 @@ the states after a time h, all rounding counted; a tube is boxes of these rows, 
 
 Read `tape` (a formula as operations with Taylor recurrences), `interval_kernels` and `box_kernels` (the box that
 solutions do not leave), `row_kernels` and `flow_kernels` (the flow on rows), `rows`, `steps`; `network_kernels` and
-`controller`; `loop`; `spec`, `tube`, `simulation` and `search`; `certificate` and `certification`; `replay`, the
-check.
+`controller`; `loop`; `spec`, `tube`, `simulation`, `result` and `search`; `certificate` and `certification`; `replay`,
+the check.
 """

@@ -3,112 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from integraph.certify.loops.certificate import LoopCertificate
-from integraph.certify.loops.certification import certificate
-from integraph.certify.loops.division import halves, refined, volume
+from integraph.certify.loops.division import halves
 from integraph.certify.loops.loop import Loop, periods
 from integraph.certify.loops.refutation import Refutation, hopeless, refutation
+from integraph.certify.loops.result import LoopResult
 from integraph.certify.loops.spec import Answer, Specification
 from integraph.certify.loops.tube import Tube, tube, unfinished
-from integraph.certify.search.work import shared, team
+from integraph.certify.search.work import team
 from integraph.clock import DeadlineError, deadline, now
-from integraph.errors import UsageError
-from integraph.files import FilePath
-from integraph.numbers.arrays import Floats, whole
+from integraph.numbers.arrays import Floats
 from integraph.numbers.jit import compiling
 from integraph.progress import late_bar
 from integraph.text import counted
 
 PATIENCE = 1.0  # seconds for a proof in one cell, before a start that fails is looked for
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopResult:
-    """The answer; the tubes of cells that are proved, and of those that are not; and a start that fails, as its own
-    tube shows, with constant disturbances if it has them."""
-
-    loop: Loop
-    spec: Specification
-    answer: Answer
-    proved: tuple[Tube, ...]
-    open: tuple[Tube, ...]
-    failure: Tube | None = None
-    interrupted: bool = False  # by Ctrl-C
-    constants: Floats | None = None
-
-    @property
-    def start(self) -> dict[str, float] | None:
-        """The start that fails."""
-        return None if self.failure is None else dict(zip(self.loop.states, self.failure.low.tolist(), strict=True))
-
-    @property
-    def disturbance(self) -> dict[str, float] | None:
-        """The constant disturbances with which that start fails; None if it does with all."""
-        w = self.loop.disturbance
-        if w is None or self.constants is None:
-            return None
-        return dict(zip(w.names, self.constants.tolist(), strict=True))
-
-    @property
-    def share(self) -> float:
-        """How much of the start set is proved."""
-        sizes = [[volume(cell) for cell in cells] for cells in (self.proved, self.open)]
-        return sum(sizes[0]) / (sum(map(sum, sizes)) or 1.0)
-
-    def boxes(self) -> Floats:
-        """The states at sampling times, (steps + 1, n, 2): the hull of all cells, as far as all of them got, or of the
-        start that fails."""
-        cells = (self.failure,) if self.failure else self.proved + self.open
-        reached = min(cell.reached for cell in cells)
-        samples = np.stack([cell.samples[: reached + 1] for cell in cells])
-        return np.stack([samples[..., 0].min(0), samples[..., 1].max(0)], -1)
-
-    def refine(self, cells: int) -> LoopResult:
-        """The same proof with the starts in up to so many cells, halved where that makes the last box narrower."""
-        whole("cells", cells, 1)
-        if self.answer is not Answer.PROVED:
-            raise UsageError(f"boxes are refined where the answer is proved, and it is {self.answer.value}")
-        return replace(self, proved=tuple(refined(self.loop, self.spec, self.proved, cells)))
-
-    def certificate(self, workers: int | None = None) -> LoopCertificate:
-        """The proof, or the refutation, as data that `check` replays. The checker chooses the boxes, which takes as
-        long as a check; `workers` processes share the cells."""
-        if workers is not None:
-            whole("workers", workers, 1)
-        if self.answer is Answer.UNKNOWN:
-            raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
-        failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
-        cells = [_ends(cell) for cell in self.proved]
-        return certificate(self.loop, self.spec, cells, failure, self.constants, shared(workers))
-
-    def save(self, path: FilePath, workers: int | None = None) -> None:
-        """Write the certificate."""
-        self.certificate(workers).save(path)
-
-    def __repr__(self) -> str:
-        if self.start is not None:
-            constant = f" with {_point(self.disturbance)} at all times" if self.disturbance else ""
-            return f"refuted: the start {_point(self.start)} fails{constant}"
-        if self.answer is Answer.PROVED:
-            return f"proved for all starts ({counted(len(self.proved), 'cell')})"
-        reasons = [cell.reason for cell in self.open if cell.reason]
-        why = f"; {reasons[0]}" if reasons else ""
-        known = np.floor(1000.0 * self.share) / 1000.0  # 100 % would be proved
-        return f"unknown: {known:.1%} of the starts are proved, {counted(len(self.open), 'cell')} open{why}"
-
-
-def _point(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
-
-
-def _ends(cell: Tube) -> tuple[Floats, Floats, int]:
-    return cell.low, cell.high, cell.degree
 
 
 def search(

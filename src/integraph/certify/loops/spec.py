@@ -50,6 +50,16 @@ class Clause:
     last: int = 0
     first: int = 0
 
+    def concerns(self, number: int, steps: int, sample: bool) -> bool:
+        """Whether it is about states at sampling time `number` of so many, or over the period after it."""
+        match self.when:
+            case When.END:
+                return sample and number == steps
+            case When.BY:
+                return sample and number <= self.last
+            case When.ALWAYS:
+                return number >= self.first and (sample or not self.samples)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Specification:
@@ -150,14 +160,22 @@ class Judgement:
 
     def see(self, rows: ModelRows, number: int, sample: bool = True) -> None:
         """Take the states into account: at sampling time `number`, or over a piece of the period after it."""
-        for place, (clause, answer) in enumerate(zip(self.spec.clauses, self.spec.verdicts(rows), strict=True)):
-            now = self.answers[place]
-            if clause.when is When.END and sample and number == self.steps:
-                self.answers[place] = answer
-            elif clause.when is When.BY and sample and number <= clause.last:
-                self.answers[place] = disjunction([now, answer])
-            elif clause.when is When.ALWAYS and number >= clause.first and (sample or not clause.samples):
-                self.answers[place] = conjunction([now, answer])
+        wanted = [clause.concerns(number, self.steps, sample) for clause in self.spec.clauses]
+        if not any(wanted):
+            return
+        for place, answer in enumerate(self.spec.verdicts(rows)):
+            if wanted[place]:
+                self.answers[place] = self._combined(place, answer)
+
+    def _combined(self, place: int, answer: Answer) -> Answer:
+        """What is known of a clause after one more set of states."""
+        match self.spec.clauses[place].when:
+            case When.END:
+                return answer
+            case When.BY:
+                return disjunction([self.answers[place], answer])
+            case When.ALWAYS:
+                return conjunction([self.answers[place], answer])
 
     def stop(self) -> None:
         """What follows is not known: what is proved of all times is not any more."""

@@ -23,7 +23,8 @@ class Tube:
     as tightly as polynomials can be bounded; `spans` (reached, n, 2) over each period, where they were asked for and
     time is continuous. `influence` says how much of the last set is due to each side of the start, `slopes` how far
     its states move from the middle of a side to its end, to first order, `loose` how large its errors are beside its
-    polynomials, of a `degree`. `reason` says why it ends before the last step."""
+    polynomials, of a `degree`. `reason` says why it ends before the last step, `clauses` what it says of each clause of
+    the specification."""
 
     low: Floats
     high: Floats
@@ -35,6 +36,7 @@ class Tube:
     reason: str = ""
     degree: int = 1
     loose: float = 0.0
+    clauses: tuple[Answer, ...] = ()
 
     @property
     def reached(self) -> int:
@@ -46,7 +48,7 @@ def unfinished(low: Floats, high: Floats) -> Tube:
     n = len(low)
     start = np.stack([low, high], 1)[None]
     return Tube(
-        low, high, start, np.empty((0, n, 2)), Answer.UNKNOWN, np.zeros(n), np.zeros((n, n)), "the time was over before"
+        low, high, start, np.empty((0, n, 2)), Answer.UNKNOWN, np.zeros(n), np.zeros((n, n)), "it was not looked at"
     )
 
 
@@ -115,10 +117,11 @@ def _tube(
             if judgement.decided:
                 break
     answer = Answer.UNKNOWN
+    clauses: tuple[Answer, ...] = ()
     if judgement is not None:
         if len(boxes) <= loop.steps:
             judgement.stop()
-        answer = judgement.answer
+        answer, clauses = judgement.answer, tuple(judgement.answers)
     shape = (len(over), len(low), 2)
     influence, slopes, loose = np.zeros(len(low)), np.zeros((len(low), len(low))), 0.0
     wide = high > low
@@ -129,7 +132,7 @@ def _tube(
         moving = scale > NARROW * scale.max()
         loose = float((last.errors()[moving] / scale[moving]).max())
     samples, spanned = np.stack(boxes), np.array(over).reshape(shape)
-    return Tube(low, high, samples, spanned, answer, influence, slopes, reason, degree, loose)
+    return Tube(low, high, samples, spanned, answer, influence, slopes, reason, degree, loose, clauses)
 
 
 def _hull(boxes: Floats) -> Floats:

@@ -14,11 +14,12 @@ from integraph.errors import UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
-    from integraph.certify.loops.search import LoopResult
+    from integraph.certify.loops.result import LoopResult
 
 CODES = {"proved": GOOD, "refuted": FAILED, "unknown": UNDECIDED}
 BOXES = 1000  # of cells that are open, in JSON
 SHOWN = 5  # of them, in words
+STATES, DIGITS = 12, 6  # of the last box, in words
 
 
 def register(app: typer.Typer) -> None:
@@ -89,9 +90,11 @@ def loop(
         raise UsageError("it is about the file that --export writes: give --export too", argument="--limit")
     refuse_pipe(file)
     arguments = read_loop(file)
+    if export is not None and arguments.get("disturbances"):
+        raise UsageError("a program has no disturbances, and this loop has: leave --export out", argument="--export")
     arguments |= {name: value for name, value in (("cells", cells), ("seconds", seconds)) if value is not None}
     result = integraph.loop(**arguments, workers=workers, scheduler=scheduler)
-    data, text, warnings = loop_facts(result), [repr(result), *_open_cells(result)], []
+    data, text, warnings = loop_facts(result), [repr(result), *_end(result), *_open_cells(result)], []
     code = INTERRUPTED if result.interrupted else CODES[result.answer.value]
     if certificate is not None and result.answer.value != "unknown":
         try:
@@ -133,6 +136,18 @@ def _target(export: Path, to: str | None, file: Path) -> tuple[Path, str | None]
     return output(export, kind, "--export", [file]), chosen.name
 
 
+def _end(result: LoopResult) -> list[str]:
+    """The last box of a proof, rounded outward."""
+    from integraph.program.summary import between
+
+    if result.answer.value != "proved":
+        return []
+    ends = zip(result.loop.states, result.boxes()[-1].tolist(), strict=True)
+    sides = [f"{name} in {between(low, high, DIGITS)}" for name, (low, high) in ends]
+    more = [f"… and {counted(len(sides) - STATES, 'more state')}"] if len(sides) > STATES else []
+    return [f"at t = {result.loop.steps * result.loop.period:.6g}: {', '.join(sides[:STATES] + more)}"]
+
+
 def _open_cells(result: LoopResult) -> list[str]:
     """The cells that are not proved, a line for each of the first ones."""
     if result.answer.value != "unknown":
@@ -141,7 +156,7 @@ def _open_cells(result: LoopResult) -> list[str]:
     for cell in result.open[:SHOWN]:
         sides = zip(result.loop.states, cell.low, cell.high, strict=True)
         where = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, low, high in sides)
-        why = cell.reason or "its boxes do not decide the specification"
+        why = cell.reason or f"its boxes do not decide {result.undecided(cell)}"
         lines.append(f"open: {where}: {why} (reached t = {cell.reached * result.loop.period:.4g})")
     more = len(result.open) - len(lines)
     return [*lines, f"… and {counted(more, 'more open cell')}"] if more else lines
@@ -152,6 +167,7 @@ def loop_facts(result: LoopResult) -> dict[str, Any]:
     return {
         "status": result.answer.value,
         "specification": [clause.text for clause in result.spec.clauses],
+        "clauses": [answer.value for answer in result.clauses],
         "states": result.loop.states,
         "start": result.start,
         "disturbance": result.disturbance,
