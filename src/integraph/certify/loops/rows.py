@@ -19,7 +19,7 @@ from integraph.numbers.models.monomials import Monomials, monomials
 from integraph.numbers.multi_index import rank
 from integraph.numbers.roundoff import UP, U
 
-SYMBOLS = 400  # at most; then the smaller half is folded into the radii
+SYMBOLS = 800  # at most; then the smaller half is folded into the radii
 DEGREES = ((3, (4, 6)), (6, (3, 4, 5)), (16, (2, 3)))  # for so many sides of positive width; beyond, 1
 
 

@@ -17,7 +17,7 @@ from integraph.certify.loops.replay.rows import Row
 from integraph.certify.problem import Box
 from integraph.numbers.arb.conversion import ZERO, Balls
 
-SYMBOLS = 300  # at most; then the smaller half becomes part of the radii
+SYMBOLS = 800  # at most; then the smaller half becomes part of the radii
 
 
 @dataclass(frozen=True, eq=False)
