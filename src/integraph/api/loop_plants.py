@@ -109,7 +109,7 @@ def sides(box: Any, wanted: tuple[str, ...], argument: str) -> tuple[Floats, Flo
     pairs = []
     for name in wanted:
         ends = numbers(box[name], f"{argument}[{name!r}]")
-        if ends.shape not in ((), (1,), (2,)):
+        if ends.shape not in ((), (2,)):
             raise UsageError(f"{name} needs a number or (low, high)", argument=argument, value=box[name])
         pairs.append(np.broadcast_to(ends, (2,)))
     low, high = np.array(pairs).reshape(-1, 2).T.copy()
