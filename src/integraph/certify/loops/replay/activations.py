@@ -45,7 +45,7 @@ def smooth(coefficients: Coefficients, x: Neurons) -> Neurons:
     values, missed = composition(x, q, c, rho)
     slope, size = facts[:, SLOPE], np.abs(facts[:, SLOPE])
     own = missed + remainder + facts[:, TURN] * x.errors
-    r = up(own + size * x.r + lost(1, size * x.errors), 8)
+    r = up(own + size * x.r + lost(1, size * x.spread), 8)
     made = settled(x, values, slope[:, None] * x.g, r)
     better = own + size * x.errors < facts[:, KNOWN]  # symbols that depend on each other may be less than |g|₁
     return made.where(better & np.isfinite(made.errors), constants(x, facts[:, MIDDLE], facts[:, KNOWN]))
@@ -130,5 +130,5 @@ def _bent(x: Neurons, below: Floats, reach: Floats) -> Neurons:
     p[:, 0] += beta * reach / 8
     size, weight = np.abs(alpha), np.abs(beta)
     r = size * x.r + np.abs(share) * cut + weight * (reach / 8 + x.errors)
-    off = lost(8, np.abs(share) * up(x.sizes * x.sizes, 1) + (1 + size + weight) * (x.sizes + x.errors + reach))
+    off = lost(8, np.abs(share) * up(x.sizes * x.sizes, 1) + (1 + size + weight) * (x.sizes + x.spread + reach))
     return settled(x, p, alpha[:, None] * x.g, up(r + off, 12))

@@ -6,7 +6,7 @@ What floats lose is part of r: n sums and products to nearest lose at most n·2^
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -65,7 +65,7 @@ class Neurons:
     p: Floats  # neurons × monomials
     g: Floats  # neurons × symbols
     r: Floats
-    errors: Floats  # at least |x − p(ξ)|
+    errors: Floats  # at least |x − p(ξ)|, which may be less than the sizes of symbols that depend on each other
 
     @property
     def table(self) -> Table:
@@ -75,6 +75,11 @@ class Neurons:
     def sizes(self) -> Floats:
         """At least the sums of the sizes of the coefficients."""
         return up(np.abs(self.p).sum(1), self.p.shape[1])
+
+    @cached_property
+    def spread(self) -> Floats:
+        """At least |g|₁ + r."""
+        return up(np.abs(self.g).sum(1) + self.r, self.g.shape[1] + 1)
 
     @cached_property
     def range(self) -> tuple[Floats, Floats]:
@@ -91,7 +96,7 @@ class Neurons:
         """factor·x + shift + [−radius, radius], numbers for each neuron."""
         p, g, size = self.p * factor[:, None], self.g * factor[:, None], np.abs(factor)
         p[:, 0] += shift
-        r = size * self.r + radius + lost(2, size * (self.sizes + self.errors) + np.abs(shift))
+        r = size * self.r + radius + lost(2, size * (self.sizes + self.spread) + np.abs(shift))
         return settled(self, p, g, up(r, 8))
 
     def where(self, chosen: Choice, other: Neurons) -> Neurons:
@@ -115,7 +120,8 @@ def _parabolas(b: Floats, a: Floats) -> tuple[Floats, Floats]:
 
 def settled(like: Neurons, p: Floats, g: Floats, r: Floats) -> Neurons:
     """Neurons whose errors are the sums of the sizes of their symbols."""
-    return Neurons(like.d, like.k, p, g, r, up(np.abs(g).sum(1) + r, g.shape[1] + 1))
+    made = Neurons(like.d, like.k, p, g, r, r)
+    return replace(made, errors=made.spread)
 
 
 def affine(A: Floats, b: Floats, x: Neurons) -> Neurons:
@@ -124,7 +130,7 @@ def affine(A: Floats, b: Floats, x: Neurons) -> Neurons:
     p, g = A @ x.p, np.hstack([A @ x.g, A * x.r])
     p[:, 0] += b
     terms = len(x.r) + 2
-    r = lost(terms, up(size @ up(x.sizes + x.errors, 1) + np.abs(b), terms))
+    r = lost(terms, up(size @ up(x.sizes + x.spread, 1) + np.abs(b), terms))
     return settled(x, p, g, r)
 
 

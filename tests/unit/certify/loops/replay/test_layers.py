@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product as pairs
 
@@ -53,8 +54,9 @@ def ends(p: Exact, k: int) -> tuple[Fraction, Fraction]:
 def affine_excess() -> float:
     rng, worst = np.random.default_rng(0), -np.inf
     for seed in range(5):
-        x = drawn(seed, 2, sign=1)
-        A, b = rng.uniform(0.1, 1.0, (3, COUNT)), rng.uniform(0.1, 1.0, 3)
+        width = 1.0 if seed % 2 else 1e-9  # where all is in symbols, and the sums of these may cancel
+        x = replace(drawn(seed, 2, width, sign=1), errors=np.zeros(COUNT))
+        A, b = rng.uniform(0.1, 1.0, (3, COUNT)), width * rng.uniform(0.1, 1.0, 3)
         made = layers.affine(A, b, x)
         assert made.g.shape == (3, 2 + COUNT)
         for n in range(3):
@@ -73,9 +75,9 @@ def affine_excess() -> float:
 
 def scaled_excess() -> float:
     rng, worst = np.random.default_rng(1), -np.inf
-    for error in (0.1, 0.0):
-        x = drawn(1, 2, error=error)
-        factor, shift, radius = rng.normal(size=(3, COUNT))
+    for width, error in ((1.0, 0.1), (1.0, 0.0), (1e-9, 0.1)):
+        x = replace(drawn(1, 2, width, error), errors=np.zeros(COUNT), r=width * drawn(1, 2).r)
+        factor, shift, radius = rng.normal(size=(3, COUNT)) * [[1.0], [width], [width]]
         for extra in (np.abs(radius), 0 * radius):
             made = x.scaled(factor, shift, extra)
             for n in range(COUNT):
@@ -175,8 +177,10 @@ FAULTS = [  # what is wrong, instead of it, what sees that
     ("np.where(turns & (a < 0), top, a + b)", "np.where(turns & (a < 0), -top, a + b)", "ranges"),
     ("r = size * self.r + radius + lost", "r = radius + lost", "scaled"),
     ("size * self.r + radius + lost", "size * self.r + lost", "scaled"),
-    ("+ lost(2, size * (self.sizes + self.errors) + np.abs(shift))", "", "scaled"),
+    ("+ lost(2, size * (self.sizes + self.spread) + np.abs(shift))", "", "scaled"),
     ("p[:, 0] += b\n", "pass\n", "affine"),
+    ("x.sizes + x.spread", "x.sizes + x.errors", "affine"),
+    ("self.sizes + self.spread", "self.sizes + self.errors", "scaled"),
     ("values, tail + lost(", "values, lost(", "product"),
     ("tail + lost(t.longest + 1, up(one.sum(1) * other.sum(1), 2 * x.k + 3))", "tail", "exact product"),
     ("np.cumsum(other[:, :0:-1], 1)", "other[:, :0:-1]", "product"),
