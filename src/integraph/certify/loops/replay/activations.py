@@ -14,13 +14,12 @@ from flint import arb, ctx
 from integraph.certify.loops.replay.functions import LONG, beyond, chebyshev, coefficients_of
 from integraph.certify.loops.replay.layers import Neurons, composition, lost, product, settled, up
 from integraph.certify.properties.replay.functions import Coefficients
-from integraph.numbers.arb.conversion import above, largest
+from integraph.numbers.arb.conversion import largest
 from integraph.numbers.arrays import Floats
 from integraph.targets.network import Layer
 
-# Of a neuron: f(c), the differences at nodes, a bound for what each of these floats misses, the middle and the radius
-# of f', the middle and the radius of f over the range, sup |F_(k+1)|.
-SLOPE, TURN, MIDDLE, KNOWN, HIGHEST = range(-5, 0)
+NODES = slice(1, -3)  # of what Arb says of a neuron, after f(c)
+SLOPE, KNOWN, HIGHEST = -3, -2, -1  # f', f and F_(k+1) over the range
 
 
 def activated(layer: Layer, x: Neurons) -> Neurons:
@@ -37,18 +36,21 @@ def smooth(coefficients: Coefficients, x: Neurons) -> Neurons:
     low, high = x.range
     c = low / 2 + high / 2
     rho = up(np.maximum(high - c, c - low), 2)
-    facts = np.array([_facts(coefficients, *pair, x.k) for pair in zip(c.tolist(), rho.tolist(), strict=True)])
-    q, remainder = _interpolants(facts[:, 1 : x.k + 2], facts[:, 0], facts[:, x.k + 2 : -5])
-    remainder = up(remainder + facts[:, HIGHEST] * rho ** (x.k + 1) / 2.0**x.k, x.k + 4)
+    said = [_enclosures(coefficients, *pair, x.k) for pair in zip(c.tolist(), rho.tolist(), strict=True)]
+    middles, radii = np.array(said).transpose(1, 0, 2)
+    off = up(radii + lost(0, np.abs(middles)), 1)  # the middles are floats
+    q, remainder = _interpolants(middles, off)
+    highest = np.abs(middles[:, HIGHEST]) + off[:, HIGHEST]
+    remainder = up(remainder + highest * rho ** (x.k + 1) / 2.0**x.k, x.k + 5)
     for n in np.flatnonzero(rho > LONG):
         q[n, 0], remainder[n] = _moved(coefficients, q[n], c[n].item(), rho[n].item(), remainder[n].item())
     values, missed = composition(x, q, c, rho)
-    slope, size = facts[:, SLOPE], np.abs(facts[:, SLOPE])
-    own = missed + remainder + facts[:, TURN] * x.errors
+    slope, size = middles[:, SLOPE], np.abs(middles[:, SLOPE])
+    own = missed + remainder + off[:, SLOPE] * x.errors
     r = up(own + size * x.r + lost(1, size * x.spread), 8)
     made = settled(x, values, slope[:, None] * x.g, r)
-    better = own + size * x.errors < facts[:, KNOWN]  # symbols that depend on each other may be less than |g|₁
-    return made.where(better & np.isfinite(made.errors), constants(x, facts[:, MIDDLE], facts[:, KNOWN]))
+    better = own + size * x.errors < off[:, KNOWN]  # symbols that depend on each other may be less than |g|₁
+    return made.where(better & np.isfinite(made.errors), constants(x, middles[:, KNOWN], off[:, KNOWN]))
 
 
 def constants(like: Neurons, middle: Floats, r: Floats) -> Neurons:
@@ -58,24 +60,17 @@ def constants(like: Neurons, middle: Floats, r: Floats) -> Neurons:
     return settled(like, p, np.zeros_like(like.g), r)
 
 
-def _facts(coefficients: Coefficients, c: float, rho: float, k: int) -> list[float]:
-    domain = arb(c, rho)
-    over = coefficients(domain, k + 1) if domain.is_finite() else [arb.nan()]
-    known = _ends(over[0])
-    if not all(ball.is_finite() for ball in over):
-        return [0.0] * (2 * k + 5) + [np.inf, *known, np.inf]
-    at = arb(c)
-    middle = coefficients(at, 0)[0]
-    values = [middle, *(coefficients(at + rho * node, 0)[0] - middle for node in chebyshev(k, ctx.prec)[0])]
-    floats = [float(value) for value in values]
-    missed = [largest(value - x) for value, x in zip(values, floats, strict=True)]
-    return [*floats, *missed, *_ends(over[1]), *known, above(over[-1].abs_upper())]
-
-
-def _ends(ball: arb) -> tuple[float, float]:
-    """A middle and a radius in floats."""
-    middle = float(ball.mid()) if ball.is_finite() else 0.0
-    return middle, largest(ball - middle)
+def _enclosures(coefficients: Coefficients, c: float, rho: float, k: int) -> tuple[list[float], list[float]]:
+    """f(c), f at the nodes less that, and f', f and F_(k+1) over the range: middles, to nearest, and radii."""
+    domain, at = arb(c, rho), arb(c)
+    over = coefficients(domain, k + 1) if domain.is_finite() else [arb.nan()] * (k + 2)
+    if all(ball.is_finite() for ball in over):
+        middle = coefficients(at, 0)[0]
+        balls = [middle, *(coefficients(at + rho * node, 0)[0] - middle for node in chebyshev(k, ctx.prec)[0])]
+    else:
+        balls = [arb.nan()] * (k + 2)
+    balls += [over[1], over[0], over[-1]]
+    return [float(ball) for ball in balls], [float(ball.rad()) for ball in balls]
 
 
 @lru_cache
@@ -87,14 +82,15 @@ def _inverse(k: int, bits: int) -> tuple[Floats, Floats]:
     return np.array(floats).reshape(k + 1, k + 1), np.array(missed).reshape(k + 1, k + 1)
 
 
-def _interpolants(values: Floats, middle: Floats, off: Floats) -> tuple[Floats, Floats]:
+def _interpolants(middles: Floats, off: Floats) -> tuple[Floats, Floats]:
     """Coefficients q of interpolants in u, and what they miss of those of the exact values."""
+    values = middles[:, NODES]
     k = values.shape[1] - 1
     inverse, missed = _inverse(k, ctx.prec)
     sizes, q = np.abs(inverse) + missed, values @ inverse.T
-    wrong = up((off[:, 1:] @ sizes.T + np.abs(values) @ missed.T).sum(1), 2 * k + 4)
+    wrong = up((off[:, NODES] @ sizes.T + np.abs(values) @ missed.T).sum(1), 2 * k + 4)
     wrong += lost(k + 2, up((np.abs(values) @ sizes.T).sum(1), 2 * k + 4))
-    q[:, 0] += middle
+    q[:, 0] += middles[:, 0]
     return q, up(wrong + off[:, 0] + lost(1, np.abs(q[:, 0])), 4)
 
 
