@@ -17,6 +17,7 @@ from integraph.numbers.arb.conversion import precision
 from integraph.targets.network import Layer
 from neurons import COUNT, at, beyond, drawn, exact, values_of
 from planted_faults import plant
+from slow import mostly_slow
 
 
 def interpolant_excess(k: int, off: float = 0.0) -> float:
@@ -100,12 +101,12 @@ def test_interpolants(k: int) -> None:
     assert -1e-12 < interpolant_excess(k, 1e-3) <= 0
 
 
-@pytest.mark.parametrize("name", TRUTH)
+@mostly_slow("name", TRUTH, quick=2)
 def test_functions(name: str) -> None:
     assert max(function_excess(name, *one) for one in SETS) <= 0
 
 
-@pytest.mark.parametrize("below", SLOPES)
+@mostly_slow("below", SLOPES, quick=2)
 def test_kinks(below: float) -> None:
     assert max(kink_excess(seed, below, k) for seed, k in ((0, 1), (1, 2), (2, 3))) <= 0
 
@@ -167,7 +168,7 @@ FAULTS = [  # what is wrong, instead of it, what sees that
 ]
 
 
-@pytest.mark.parametrize(("text", "wrong", "seen"), FAULTS)
+@mostly_slow(("text", "wrong", "seen"), FAULTS, quick=3)
 def test_faults_are_seen(text: str, wrong: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, activations, text, wrong)
     assert LAWS[seen]() > 0

@@ -15,6 +15,7 @@ from integraph.certify.loops.replay.polynomials import exponents
 from integraph.certify.loops.replay.products import table
 from neurons import COUNT, D, Exact, beyond, drawn, exact, values_of
 from planted_faults import plant
+from slow import mostly_slow
 
 
 def range_excess(k: int, width: float = 1.0) -> float:
@@ -190,7 +191,7 @@ FAULTS = [  # what is wrong, instead of it, what sees that
 ]
 
 
-@pytest.mark.parametrize(("text", "wrong", "seen"), FAULTS)
+@mostly_slow(("text", "wrong", "seen"), FAULTS, quick=3)
 def test_faults_are_seen(text: str, wrong: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, layers, text, wrong)
     assert LAWS[seen]() > 0
