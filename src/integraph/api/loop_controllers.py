@@ -79,7 +79,7 @@ def _law(
     """The fields of a controller of so many inputs."""
     readings = _readings(states, constants, outputs)
     seen = len(states) + len(constants) if readings is None else len(readings.outputs)
-    law = _read(source, states if outputs is None else None, seen)
+    law = _read(source, states if outputs is None else _names(readings, states + constants), states + constants)
     sizes = (law.inputs, law.sizes if isinstance(law, Graph) else law.outputs) if not isinstance(law, Expression) else (
         len(law.variables), len(law.outputs)
     )  # fmt: skip
@@ -117,8 +117,17 @@ def _readings(states: tuple[str, ...], constants: tuple[str, ...], outputs: Any)
     return None if [(step.op, step.text) for step in steps] == [(VARIABLE, name) for name in every] else expression
 
 
-def _read(source: Any, states: tuple[str, ...] | None, seen: int) -> Law:
-    """The network, formula, graph or program; a formula of functions that have no Taylor series is a graph."""
+def _names(readings: Expression | None, every: tuple[str, ...]) -> tuple[str, ...]:
+    """What a formula calls what it sees: names of states and constants, and nothing for other formulas of them."""
+    if readings is None:
+        return every
+    steps = [readings.steps[n] for n in readings.outputs]
+    return tuple(step.text if step.op == VARIABLE else "" for step in steps)
+
+
+def _read(source: Any, seen: tuple[str, ...], every: tuple[str, ...]) -> Law:
+    """The network, formula, graph or program; a formula of functions that have no Taylor series is a graph. `seen` has
+    the names of what it sees, empty where that is no state or constant."""
     if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in PROGRAMS:
         import integraph
 
@@ -126,14 +135,27 @@ def _read(source: Any, states: tuple[str, ...] | None, seen: int) -> Law:
     if isinstance(source, Program):
         return source
     kind = kind_of(source)
-    options = ReadOptions()
-    if kind is SourceKind.FORMULA and states is not None and not isinstance(source, Function):
-        options = ReadOptions(states)
+    options, alone = ReadOptions(), False
+    if kind is SourceKind.FORMULA and not isinstance(source, Function):
+        alone = seen == ("",)
+        if not alone and "" in seen:
+            raise UsageError(
+                "a formula reads what it sees by name, and only names of states are names: write the other formulas "
+                "into the controller itself",
+                argument="outputs",
+            )
+        options = ReadOptions() if alone else ReadOptions(seen)
     elif kind is SourceKind.PYTHON:
-        options = ReadOptions(inputs=seen, into=Graph)
+        options = ReadOptions(inputs=len(seen), into=Graph)
     target = read(source, options)
     if not isinstance(target, Function):
         return target
+    if alone and (len(target.variables) != 1 or target.variables[0] in every):
+        raise UsageError(
+            f"it is a formula of {', '.join(target.variables)}, and sees one formula of the states: give that a name "
+            'that no state has, as in controller = "tanh(y)" for outputs = "x - v"',
+            argument="controller",
+        )
     if target.expression is None:
         raise UsageError(
             f"{target.name} can only be called: a closed loop needs a formula, a graph or a network",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ import pytest
 import integraph
 from integraph.api.loops import closed_loop
 from integraph.certify.loops import search
+from integraph.certify.loops.loop import Loop
 from integraph.certify.loops.spec import Answer
-from integraph.errors import IntegraphError
+from integraph.certify.loops.tube import Tube, tube
+from integraph.errors import IntegraphError, SourceError, UsageError
+from integraph.numbers.arrays import Floats
 from slow import mostly_slow
 
 PLANT = {"x": "v", "v": "u - x"}
@@ -267,3 +271,60 @@ def test_what_was_not_looked_at_stays_open(monkeypatch: pytest.MonkeyPatch) -> N
     assert result.answer is Answer.UNKNOWN
     assert result.share == 0.5
     assert sum(cell.high[0] - cell.low[0] for cell in result.proved + result.open) == 2.0
+
+
+def test_a_formula_reads_what_it_sees_by_name() -> None:
+    """In whatever order outputs are, and as it does without them."""
+    setting = {"period": 1, "steps": 1, "discrete": True, "start": {"x": 1, "v": 10, "z": 100}, "progress": False}
+    plant = {"x": "x", "v": "v", "z": "u"}
+    for controller in ("x + 2*v", "v*2 + x"):
+        for outputs in (None, "x, v, z", "v, x", ["z", "v", "x"]):
+            result = integraph.loop(plant, controller, outputs=outputs, spec="z <= 21", **setting)
+            assert integraph.simulate(result, [[1.0, 10.0, 100.0]])[-1, 0, 2] == 21.0
+    both = integraph.loop(
+        {"x": "x", "v": "a", "z": "b"}, {"a, b": "-0.3*v, x + z"}, outputs="z, x, v", spec="x <= 1", **setting
+    )
+    assert integraph.simulate(both, [[1.0, 10.0, 100.0]])[-1, 0].tolist() == [1.0, -3.0, 101.0]
+    one = integraph.loop(plant, "tanh(y)", outputs="x - v + 9", spec="x <= 1", **setting)
+    assert integraph.simulate(one, [[1.0, 10.0, 100.0]])[-1, 0, 2] == 0.0
+    for controller, outputs in (("x - 2*y", "x + v, 2*x"), ("x", "x - v"), ("a*b", "x - v"), ("x + z", "x, v")):
+        with pytest.raises((UsageError, SourceError), match=r"name|sees one formula"):
+            integraph.loop(plant, controller, outputs=outputs, spec="x <= 1", **setting)
+
+
+def test_narrow_starts_are_proved_where_wide_ones_are() -> None:
+    """Errors by a disturbance are no sign of a tube that diverges, however narrow the set of starts is."""
+    setting = {"period": 0.1, "steps": 60, "disturbances": {"d": (-0.1, 0.1)}, "progress": False, "cells": 2}
+    for start in (1.0, (1.0, 1.1), (1.0, 1.00001)):
+        result = integraph.loop({"x": "x + u + d"}, "-2*x", start={"x": start}, spec="abs(x) <= 1.2 always", **setting)
+        assert result.answer is Answer.PROVED
+
+
+@pytest.mark.parametrize("kind", ["formula", "tanh", "silu"])
+def test_symbols_of_a_disturbance_stay_in_what_the_controller_gives(kind: str) -> None:
+    """From one start: without them the tube grows to hundreds, although every trajectory comes to rest near 0."""
+    layers = [(np.array([[1.0, 1.0]] * 3), np.zeros(3), kind), (np.full((1, 3), -1.5), np.zeros(1))]
+    controller = "-4*tanh(x + v)" if kind == "formula" else integraph.network(layers)
+    result = integraph.loop(
+        {"x": "v", "v": "sin(x) + u + d"}, controller, period=0.1, steps=40, start={"x": 0.3, "v": 0.0},
+        disturbances={"d": (-0.05, 0.05)}, spec="abs(x) <= 0.4 always", progress=False,
+    )  # fmt: skip
+    assert result.answer is Answer.PROVED
+    assert integraph.check(result.certificate(), result)
+
+
+def test_where_all_starts_of_a_cell_fail_one_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the tube of that start alone says nothing: then that of the cell is the refutation."""
+
+    def vague(loop: Loop, low: Floats, high: Floats, *rest: Any, **more: Any) -> Tube:
+        made = tube(loop, low, high, *rest, **more)
+        return made if (high > low).any() else replace(made, answer=Answer.UNKNOWN, clauses=(Answer.UNKNOWN,))
+
+    for name, value in (("tube", vague), ("refutation", lambda *_: None)):
+        monkeypatch.setattr(search, name, value)
+    result = integraph.loop(**SETTING, spec="x <= 0.05 by 0.1", progress=False, workers=1)
+    assert result.answer is Answer.REFUTED
+    assert result.failure is not None
+    assert result.failure.answer is Answer.REFUTED
+    assert repr(result).endswith('fails "x <= 0.05 by 0.1"')
+    assert integraph.check(result.certificate(), result)

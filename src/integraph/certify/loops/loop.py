@@ -18,6 +18,7 @@ from integraph.numbers.arrays import Floats
 from integraph.targets.expression import Expression
 
 HOPELESS = 100.0  # errors beside the widest polynomials of a state: the next sets would be wider still
+FLOOR = 1e-3  # of the size of a state, a width that polynomials count as: of narrow sets errors may be a tenth
 PIECES = 4  # of a step, for what holds between sampling times
 
 
@@ -72,7 +73,7 @@ class Period:
 def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) -> Iterator[Period]:
     """All periods from a box of starts, until one whose end is not known. `degree` is that of the polynomials."""
     x, share = of_box(low, high, degree).fresh(), 1.0
-    widest = x.polynomial_radii()
+    widest, size = x.polynomial_radii(), np.abs(x.ranges()).max(1)
     for number in range(loop.steps):
         check_deadline()
         u = loop.controller.models(x)
@@ -86,8 +87,9 @@ def periods(loop: Loop, low: Floats, high: Floats, degree: int | None = None) ->
         if period.flow:
             share = min(1.0, 2.0 * period.flow[-1].share)
         x = period.end
-        widest = np.maximum(widest, x.polynomial_radii())
-        if (x.errors() / HOPELESS > widest)[widest > 0].any():
+        widest, size = np.maximum(widest, x.polynomial_radii()), np.maximum(size, np.abs(x.ranges()).max(1))
+        far = x.errors() / HOPELESS > np.maximum(widest, FLOOR * size)
+        if loop.disturbance is None and far[widest > 0].any():
             yield Period(
                 number + 1, x, None, reason=f"errors outgrow the set of states at t = {(number + 1) * loop.period:.4g}"
             )

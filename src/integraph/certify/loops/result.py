@@ -23,7 +23,7 @@ from integraph.text import counted
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopResult:
     """The answer; the tubes of cells that are proved, and of those that are not; and a start that fails, as its own
-    tube shows, with constant disturbances if it has them."""
+    tube shows, or that of a cell of which every start fails, with constant disturbances if it has them."""
 
     loop: Loop
     spec: Specification
@@ -88,7 +88,8 @@ class LoopResult:
             whole("workers", workers, 1)
         if self.answer is Answer.UNKNOWN:
             raise UsageError("an answer that is unknown has no certificate: nothing is proved of all starts")
-        failure = None if self.failure is None else (_ends(self.failure), self.failure.reached)
+        fails = self.failure  # or all of a cell does, of which this is one start
+        failure = None if fails is None else ((fails.low, fails.low, fails.degree), fails.reached)
         cells = [_ends(cell) for cell in self.proved]
         return certificate(self.loop, self.spec, cells, failure, self.constants, shared(workers))
 

@@ -19,6 +19,8 @@ from integraph.numbers.models.functions import LONG, SAMPLES
 from integraph.numbers.models.kernels import composition_kernel, span_kernel
 from integraph.numbers.roundoff import UP, U
 
+WORTH = 2.0  # how much wider than an interval a row may be: its symbols may cancel those of other rows
+
 
 @cached_njit(error_model="numpy")
 def copy(row: Floats, out: Floats) -> None:
@@ -154,7 +156,7 @@ def function_of_row(
     out[-1] = r
     least, most = derivative(function, exponent, 0, low, high)
     plain = (0.5 * most - 0.5 * least) * UP + 2 * U * (abs(least) + abs(most)) + TINY
-    if not r + abs(slope) * norms[-1] <= plain:  # an interval is better
+    if not r + abs(slope) * norms[-1] <= WORTH * plain:  # an interval is better
         clear(out)
         out[0], out[-1] = 0.5 * least + 0.5 * most, plain
     return math.isfinite(out[-1])

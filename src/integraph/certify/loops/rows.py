@@ -10,6 +10,7 @@ import numpy as np
 
 from integraph.certify.loops.flow_kernels import Table, row_ranges
 from integraph.certify.loops.range_kernels import polynomial_ranges
+from integraph.certify.loops.row_kernels import WORTH
 from integraph.numbers.arrays import Floats, Indices
 from integraph.numbers.balls import TINY
 from integraph.numbers.intervals import Interval
@@ -48,7 +49,7 @@ class ModelRows:
     def models(self) -> Models:
         """The rows as models of one cell."""
         m, ends = self.monomials.count, self.ranges()
-        space = Space(self.monomials, 1, count(self.symbols))
+        space = Space(self.monomials, 1, count(self.symbols), WORTH)
         known = Interval(ends[:, :1], ends[:, 1:])
         p, g = self.values[:, None, :m], self.values[:, None, m:-1]
         return Models(space, p, g, np.arange(self.symbols), self.values[:, -1:], known)

@@ -59,9 +59,8 @@ def search(
                         boxes = boxes[1:]  # last: whenever Ctrl-C comes, every start is in a cell or a box
                         show(len(proved) / (len(proved) + len(todo) + len(boxes)), _progress(loop, proved, todo))
                         if part.answer is Answer.REFUTED:
-                            failure = Refutation(
-                                tube(loop, part.low, part.low, spec)
-                            )  # all its starts fail: one of them
+                            point = tube(loop, part.low, part.low, spec)  # all its starts fail: one of them
+                            failure = Refutation(point if point.answer is Answer.REFUTED else part)
                             break
                     if failure is None:
                         whole = []

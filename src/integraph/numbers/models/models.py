@@ -39,11 +39,13 @@ SMALL = 1e-9  # of the range of a row: a radius that gets no symbol of its own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """What the rows of one computation share: monomials, the number of cells, and a supply of symbols."""
+    """What the rows of one computation share: monomials, the number of cells, a supply of symbols, and how much wider
+    than the interval of a row its errors may be before the interval alone is kept."""
 
     monomials: Monomials
     cells: int
     supply: Iterator[int] = field(default_factory=count)
+    wider: float = WIDER
 
     @property
     def gamma(self) -> float:
@@ -222,7 +224,7 @@ def settled(space: Space, p: Floats, g: Floats, names: Indices, r: Floats, known
     own = intervals.interval(span.low - errors - TINY, span.high + errors + TINY)
     known = intervals.intersection(known, intervals.outward(own.low, own.high))
     radius = 0.5 * known.high - 0.5 * known.low
-    worse = ~(errors <= WIDER * radius) | ~np.isfinite(errors)
+    worse = ~(errors <= space.wider * radius) | ~np.isfinite(errors)
     if worse.any():
         middle = np.where(worse, 0.5 * known.low + 0.5 * known.high, 0.0)
         off = np.maximum(known.high - middle, middle - known.low) * UP + TINY

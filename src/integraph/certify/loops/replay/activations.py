@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from integraph.certify.loops.replay.functions import LONG, beyond, chebyshev, coefficients_of
+from integraph.certify.loops.replay.functions import LONG, WORTH, beyond, chebyshev, coefficients_of
 from integraph.certify.loops.replay.layers import Neurons, composition, lost, product, settled, up
 from integraph.certify.properties.replay.functions import Coefficients
 from integraph.numbers.arb.conversion import largest
@@ -49,7 +49,7 @@ def smooth(coefficients: Coefficients, x: Neurons) -> Neurons:
     own = missed + remainder + off[:, SLOPE] * x.errors
     r = up(own + size * x.r + lost(1, size * x.spread), 8)
     made = settled(x, values, slope[:, None] * x.g, r)
-    better = own + size * x.errors < off[:, KNOWN]  # symbols that depend on each other may be less than |g|₁
+    better = own + size * x.errors < WORTH * off[:, KNOWN]
     return made.where(better & np.isfinite(made.errors), constants(x, middles[:, KNOWN], off[:, KNOWN]))
 
 

@@ -21,6 +21,7 @@ from integraph.certify.loops.replay.rows import TRIM, Row, of_ball, of_values, t
 from integraph.certify.properties.replay.functions import FUNCTIONS, Coefficients, fixed_power
 from integraph.numbers.arb.conversion import ZERO, Balls, hull, size, symmetric
 
+WORTH = 2  # how much wider than an interval a row may be: its symbols may cancel those of other rows
 LONG, PIECES = 0.4, 16  # ρ from which f − q is bounded piece by piece, and how many pieces
 
 
@@ -54,7 +55,7 @@ def apply(name: str | Fraction, row: Row) -> Row:
     slope, turn = over[1].mid(), over[1].rad()
     own = lost + remainder + turn * row.errors
     made = of_values(values, row.variables, k, [slope * ball for ball in row.g], (own + abs(slope) * row.r).upper())
-    better = own + abs(slope) * row.errors < over[0].rad()  # symbols that depend on each other may be less than |g|₁
+    better = own + abs(slope) * row.errors < WORTH * over[0].rad()
     return made if made.finite and better else of_ball(over[0], k, symbols)
 
 
