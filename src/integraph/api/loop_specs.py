@@ -20,7 +20,7 @@ from integraph.api.loop_conditions import Conditions
 from integraph.certify.loops.certificate import LONGEST
 from integraph.certify.loops.spec import Clause, Specification, When
 from integraph.certify.loops.tape import operations
-from integraph.errors import UsageError
+from integraph.errors import SourceError, UsageError
 from integraph.frontends.property.names import Names
 from integraph.frontends.property.sentence import parse
 from integraph.targets.expression import NUMBER, VARIABLE, Expression, Tape
@@ -30,6 +30,8 @@ from integraph.targets.property import Property, Quantity, conjunction, disjunct
 TIMING = re.compile(
     r"\s+(at\s+end|at\s+samples|at\s+sampling\s+times|always|from\s+(?P<first>\S+)|by\s+(?P<last>\S+))\s*$"
 )
+WORDS = re.compile(r"\b(after|always|at|before|by|during|from|until|while)\b")  # where a time may be meant
+TIMES = "a clause may end in: at end, by 3.5, always, from 3.5, at samples"
 AVOID = re.compile(r"\s*avoid\s+")
 USAGE = 'write conditions such as "x in [0, 0.2] and v <= 0.3 at end", "x <= 1 always" or "avoid x in [1, 2]"'
 
@@ -70,7 +72,12 @@ class _Reader:
             if timing and not samples:
                 raise UsageError(f"{text}: avoid is at all times, or at samples", argument="spec")
             body, when = body[avoid.end() :], When.ALWAYS
-        condition = self._condition(parse(body, self.names))
+        try:
+            condition = self._condition(parse(body, self.names))
+        except SourceError as wrong:
+            if WORDS.search(body) is None:
+                raise
+            raise type(wrong)(f"{wrong}\n{TIMES}") from None
         return Clause(text, when, negated(condition) if avoid else condition, samples, last, first)
 
     def _first(self, text: str) -> int:

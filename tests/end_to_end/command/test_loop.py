@@ -87,6 +87,8 @@ REFUSALS = {  # a change of the file, and what the message says
     ("discrete = true", "discrete = true\nparameters = {x = 1}"): "rename",
     ("discrete = true", "discret = true"): "did you mean discrete",
     ("always", "from 0.5"): "a sampling time",
+    ("always", "until 3"): "a clause may end in",
+    ("x in [-1, 1] always", "x <= 1 at end always"): "a clause may end in",
 }
 
 
@@ -106,6 +108,7 @@ def test_kinks_are_exported_within_eps(tmp_path: Path) -> None:
     refused = call("loop", path, "--export", target)
     assert refused.code == 2
     assert "eps" in refused.err
+    assert "proved for all starts" in refused.out
     assert call("loop", path, "--export", target, "--eps", "1e-3").code == 0
     assert "--export" in call("loop", path, "--eps", "1e-3").err
     x, v = 0.45, 0.1
@@ -124,7 +127,8 @@ def test_an_export_that_cannot_be_written_hides_no_answer(tmp_path: Path) -> Non
     assert "terms are more than the 3" in small.err
     assert not target.exists()
     assert call("loop", path, "--export", target, "--to", "cora", "--limit", "100000").code == 0
-    assert "--export" in call("loop", path, "--limit", "3").err
+    for option in (("--limit", "3"), ("--to", "cora")):
+        assert "--export" in call("loop", path, *option).err
 
 
 def test_json_has_what_the_page_says(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from integraph.cli import options as a
 from integraph.cli.output import FAILED, GOOD, INTERRUPTED, MISUSE, UNDECIDED, Answer, command, waiting
 from integraph.cli.paths import LOOP, PAGE, PROGRAM, FileKind, output, refuse_pipe
-from integraph.errors import UsageError
+from integraph.errors import IntegraphError, UsageError
 from integraph.text import clean, counted
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def loop(
     target = None if export is None else _target(export, to, file)
     if eps is not None and export is None:
         raise UsageError("it is the tolerance of the program that --export writes: give --export too", argument="--eps")
+    if to is not None and export is None:
+        raise UsageError("it is the format of the file that --export writes: give --export too", argument="--to")
     if limit is not None and export is None:
         raise UsageError("it is about the file that --export writes: give --export too", argument="--limit")
     refuse_pipe(file)
@@ -119,7 +121,7 @@ def loop(
                 program.save(path) if format is None else program.export(path, format, limit=limit)
             data["exported"] = path
             text.append(f"wrote {clean(str(path))}")
-        except UsageError as reason:
+        except IntegraphError as reason:
             warnings.append(f"{reason}, so {clean(str(path))} was not written")
             code = MISUSE
     return Answer(data, text, code, tuple(warnings))
