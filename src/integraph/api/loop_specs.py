@@ -82,9 +82,8 @@ class _Reader:
 
     def _first(self, text: str) -> int:
         """The number of this sampling time."""
-        time = _time(text)
-        number = round(min(time / self.period, self.steps + 1.0))
-        if number > self.steps or abs(number * self.period - time) > 1e-9 * self.period:
+        number, exact = self._number(text)
+        if not exact or number > self.steps:
             raise UsageError(
                 f"from needs a sampling time, a multiple of {self.period:g} up to {self.steps * self.period:g}",
                 argument="spec", value=text,
@@ -93,13 +92,22 @@ class _Reader:
 
     def _last(self, text: str) -> int:
         """The last sampling time that is not after this time."""
-        number = _time(text) / self.period * (1 + 1e-12)
-        if number >= self.steps + 1.0:
+        number, _ = self._number(text)
+        if number > self.steps:
             raise UsageError(
                 f"by needs a time up to {self.steps * self.period:g}, the end of the last period, or more steps",
                 argument="spec", value=text,
             )  # fmt: skip
-        return min(math.floor(number), self.steps)
+        return number
+
+    def _number(self, text: str) -> tuple[int, bool]:
+        """The last sampling time up to this time, and whether it is this time: both as decimals, or the same float."""
+        time = _time(text)
+        count = (Fraction(text) if time else Fraction(0)) / Fraction(repr(self.period))
+        number = min(math.floor(count), self.steps + 1)
+        if (number + 1) * self.period == time:  # a period such as 1/3 has no decimal of its own
+            return number + 1, True
+        return number, count == number or number * self.period == time
 
     def _condition(self, asked: Property) -> Condition:
         """The clause of a property, over quantities of our own."""

@@ -141,6 +141,8 @@ def fault(certificate: LoopCertificate) -> str:
         _check(certificate)
     except ValueError as error:
         return str(error)
+    except (TypeError, AttributeError, OverflowError) as error:
+        return f"its contents are not what a certificate has: {error}"
     return ""
 
 
@@ -151,7 +153,8 @@ def _check(certificate: LoopCertificate) -> None:
     _box(certificate.box, n)
     _need(len(certificate.parts) == len(certificate.cells), "it does not have one tube for each cell")
     _need(len(certificate.degrees) == len(certificate.cells), "it does not have one degree for each cell")
-    _need(all(1 <= k <= STEEPEST for k in certificate.degrees), f"a degree is not one of 1 to {STEEPEST}")
+    known = all(type(k) is int and 1 <= k <= STEEPEST for k in certificate.degrees)
+    _need(known, f"a degree is not one of 1 to {STEEPEST}")
     if certificate.status == REFUTED:
         _need(len(certificate.cells) == 1, "a refutation has one start")
         _need(certificate.box.low == certificate.box.high, "a refutation has one start, not a box")
@@ -164,6 +167,7 @@ def _check(certificate: LoopCertificate) -> None:
                 _need(0 <= step.halvings <= FINEST, f"a step is not one of 1 to 2^−{FINEST} of a period")
                 _need(1 <= step.order <= HIGHEST, f"an order is not one of 1 to {HIGHEST}")
                 _box(step.box, n)
+    _need(certificate.intact, "its checksum does not match its contents")
 
 
 def _box(box: Box, n: int) -> None:

@@ -137,3 +137,18 @@ def test_a_box_around_everything(result) -> None:
 def test_specifications_that_are_none(spec: str, result) -> None:
     with pytest.raises(IntegraphError):
         integraph.check(replace(result.certificate(), spec=spec).sealed(), result)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"degrees": (1.5,)}, {"degrees": ("2",)}, {"degrees": (True,)}, {"tree": None}, {"cells": (None,)},
+        {"cells": ((None,),)}, {"box": None}, {"box": Box(("0", "0"), ("1", "1"))}, {"box": Box((0, 0), (10**400, 1))},
+        {"states": None}, {"disturbance": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_contents_of_wrong_types_in_memory(change: dict[str, Any], result) -> None:
+    checked = integraph.check(replace(result.certificate(), **change), result)
+    assert not checked
+    assert checked.reason

@@ -16,6 +16,7 @@ from integraph.certify.loops.rows import of_box
 from integraph.certify.loops.spec import Answer, Judgement
 from integraph.certify.loops.tube import tube
 from integraph.certify.problem import Box
+from integraph.errors import UsageError
 
 SIDES = {Answer.PROVED: (0.0, 0.75), Answer.UNKNOWN: (0.5, 1.5), Answer.REFUTED: (1.25, 2.0)}  # of x <= 1
 ROWS = {answer: of_box(np.array([low]), np.array([high])).fresh() for answer, (low, high) in SIDES.items()}
@@ -108,3 +109,26 @@ def test_the_starts_are_among_the_states(spec: str, answer: Answer) -> None:
     loop = closed_loop({"x": "x/10 + 0*u"}, "x", period=1, steps=2, discrete=True)
     asked = read_spec(spec, loop.states, loop.period, loop.steps)
     assert tube(loop, np.array([0.9]), np.array([1.0]), asked).answer is answer
+
+
+TIMES = [  # a time, a period, the last sampling time up to it, and whether it is one
+    ("0.3", 0.1, 3, True),
+    ("3e-1", 0.1, 3, True),
+    ("0.29999999999999999", 0.1, 2, False),  # the float is that of 0.3
+    ("0.30000000000000001", 0.1, 3, False),
+    ("0.9999999999995", 1.0, 0, False),
+    ("1", 1 / 3, 3, True),
+    ("1e-400", 0.1, 0, True),
+    ("0", 0.1, 0, True),
+]
+
+
+@pytest.mark.parametrize(("text", "period", "number", "exact"), TIMES)
+def test_times_are_decimals(text: str, period: float, number: int, exact: bool) -> None:
+    """A clause is about no sampling time that is after the time of `by`, or not that of `from`."""
+    assert read_spec(f"x <= 1 by {text}", ("x",), period, 9).clauses[0].last == number
+    if exact:
+        assert read_spec(f"x <= 1 from {text}", ("x",), period, 9).clauses[0].first == number
+    else:
+        with pytest.raises(UsageError, match="a multiple of"):
+            read_spec(f"x <= 1 from {text}", ("x",), period, 9)
