@@ -105,6 +105,15 @@ def test_what_is_known_of_each_clause() -> None:
     assert {there.undecided(cell) for cell in there.open} == {'"x^2 - 2*x*v + v^2 >= 0 always"'}
 
 
+def test_a_clause_may_fail_at_the_start() -> None:
+    setting = SETTING | {"start": {"x": (0.9, 1.0), "v": 0}, "progress": False}
+    result = integraph.loop(**setting, spec="avoid x in [0.95, 2] at samples; v <= 3")
+    assert result.failure is not None
+    assert (result.failure.reached, result.boxes().shape) == (0, (1, 2, 2))
+    assert repr(result).endswith('fails "avoid x in [0.95, 2] at samples" by t = 0')
+    assert integraph.check(result.certificate(), result)
+
+
 def test_a_long_proof_waits_for_a_start_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tube takes long, a start is looked for once, in the first period in which that is so."""
     monkeypatch.setattr(search, "PATIENCE", -1.0)

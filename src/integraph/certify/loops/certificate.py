@@ -104,8 +104,7 @@ class LoopCertificate(SealedDocument):
             return f"{self.spec}: this fails{at_point(self.box.low, self.states)}" + (
                 f", with the disturbance {held} at all times" if held else ""
             )
-        where = inputs_in(np.array(self.box.low), np.array(self.box.high), self.states)
-        return f"{self.spec}, for all starts {where}"
+        return f"{self.spec}, for all starts {', '.join(map(_side, self.states, self.box.low, self.box.high))}"
 
     def _repr_html_(self) -> str:
         if wrong := fault(self):
@@ -133,6 +132,10 @@ class LoopCertificate(SealedDocument):
 def parse(data: bytes) -> LoopCertificate:
     """Parse exactly what `str` writes, or raise a ValueError."""
     return sealed_document.parsed(data, FORMAT, VERSION, FIELDS, _decoded, fault)
+
+
+def _side(name: str, low: float, high: float) -> str:
+    return inputs_in(np.array([low]), np.array([high]), [name])
 
 
 def fault(certificate: LoopCertificate) -> str:

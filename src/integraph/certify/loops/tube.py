@@ -101,6 +101,8 @@ def _tube(
             watch(period.number)
         if judgement is not None and period.number == 0:
             judgement.see(period.start, 0)
+            if judgement.decided:
+                break
         if period.end is None:
             reason = period.reason
             break
