@@ -68,7 +68,8 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["run", _]:
+        case ["run", folder]:
+            kernel_archive.FOLDER = Path(folder)  # empty: what was made before is not loaded, but compiled
             run()
         case ["collect", folder]:
             collect(Path(folder))
