@@ -103,11 +103,13 @@ class _Reader:
     def _number(self, text: str) -> tuple[int, bool]:
         """The last sampling time up to this time, and whether it is this time: both as decimals, or the same float."""
         time = _time(text)
-        count = (Fraction(text) if time else Fraction(0)) / Fraction(repr(self.period))
+        decimal = Fraction(text) if time else Fraction(0)
+        count = decimal / Fraction(repr(self.period))
         number = min(math.floor(count), self.steps + 1)
-        if (number + 1) * self.period == time:  # a period such as 1/3 has no decimal of its own
+        own = decimal == Fraction(repr(time))  # a period such as 5/9 has no decimal: the float that is meant then
+        if own and (number + 1) * self.period == time:
             return number + 1, True
-        return number, count == number or number * self.period == time
+        return number, count == number or (own and number * self.period == time)
 
     def _condition(self, asked: Property) -> Condition:
         """The clause of a property, over quantities of our own."""
